@@ -22,7 +22,7 @@ enum EnvironmentDefaults {
         userAgent.name, shared.name, caFile.name,
     ]
 
-    /// The variable that overrides the setting of the store with this name, as `NAME=VALUE`; `nil` if there is none.
+    /// The variable that overrides a setting of the store, as `NAME=VALUE`; `nil` if the environment has none.
     static func override(ofSetting setting: String) -> String? {
         let name = "AVATARS_" + setting.uppercased().replacing("-", with: "_")
         let value = ProcessInfo.processInfo.environment[name] ?? ""

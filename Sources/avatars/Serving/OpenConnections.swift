@@ -27,7 +27,7 @@ final class OpenConnections: Sendable {
     }
 
     private func remove(_ channel: any Channel) {
-        // What it holds is freed outside the lock.
+        // The lock is released before the messages are freed.
         _ = state.withLock { $0.connections.removeValue(forKey: ObjectIdentifier(channel)) }
     }
 

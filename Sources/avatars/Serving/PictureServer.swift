@@ -97,7 +97,8 @@ struct PictureServer: Service {
     private func handle(_ connection: HTTP1Channel.Value) async {
         await withTaskGroup { group in
             group.addTask { await http.handle(value: connection, logger: logger) }
-            group.addTask { try? await connection.channel.closeFuture.get() }  // It never fails.
+            // SwiftNIO never fails this future; a failure would mean a closed channel too.
+            group.addTask { try? await connection.channel.closeFuture.get() }
             await group.next()
             group.cancelAll()
         }

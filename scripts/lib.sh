@@ -29,43 +29,58 @@ install_packages() {
     fi
 }
 
-# need_sqlite: installs the headers of the system's libraries that the library links.
-need_sqlite() {
-    [ "$(uname -s)" = Linux ] || return 0
-    [ -e /usr/include/sqlite3.h ] || install_packages libsqlite3-dev
-    [ -e /usr/include/zlib.h ] || install_packages zlib1g-dev
-    need_openssl
-    need_curl
+# need_header HEADER PACKAGE: adds the package to the array `missing` of the caller unless the system has the header.
+need_header() {
+    # shellcheck disable=SC2034 # The array of `need`.
+    [ -e "/usr/include/$1" ] || missing+=("$2")
 }
 
-# need_openssl: installs the headers of the system's OpenSSL, whose hash functions the library links.
-need_openssl() {
+# need LIBRARY...: installs the headers of libraries that this system lacks, all in one run of apt-get. With
+# `fetching=yes` before it, SwiftPM fetches the packages of a new checkout meanwhile.
+#
+#   sqlite    all that the library links: SQLite, zlib, OpenSSL, whose hash functions it uses, and libcurl
+#   openssl   OpenSSL alone
+#   curl      libcurl alone
+#   pango     Pango, which draws the letters of PNG placeholders
+#   decoders  the libraries that decode pictures for renditions
+need() {
     [ "$(uname -s)" = Linux ] || return 0
-    [ -e /usr/include/openssl/sha.h ] || install_packages libssl-dev
-}
-
-# need_curl: installs the headers of the system's libcurl, which the origin client links.
-need_curl() {
-    [ "$(uname -s)" = Linux ] || return 0
-    command -v curl-config >/dev/null 2>&1 || install_packages libcurl4-openssl-dev
-}
-
-# need_pango: installs Pango, which draws the letters of PNG placeholders.
-need_pango() {
-    [ "$(uname -s)" = Linux ] || return 0
-    pkg-config --exists pangocairo 2>/dev/null || install_packages libpango1.0-dev pkg-config fonts-dejavu-core
-}
-
-# need_decoders: installs the libraries that decode pictures for renditions.
-need_decoders() {
-    [ "$(uname -s)" = Linux ] || return 0
-    local missing=()
-    [ -e /usr/include/jpeglib.h ] || missing+=(libjpeg-dev)
-    [ -e /usr/include/png.h ] || missing+=(libpng-dev)
-    [ -e /usr/include/webp/demux.h ] || missing+=(libwebp-dev)
-    [ -e /usr/include/gif_lib.h ] || missing+=(libgif-dev)
-    [ -e /usr/include/lcms2.h ] || missing+=(liblcms2-dev)
-    [ "${#missing[@]}" -eq 0 ] || install_packages "${missing[@]}"
+    local library missing=() fetch=""
+    for library in "$@"; do
+        case "$library" in
+            sqlite)
+                need_header sqlite3.h libsqlite3-dev
+                need_header zlib.h zlib1g-dev
+                need_header openssl/sha.h libssl-dev
+                command -v curl-config >/dev/null 2>&1 || missing+=(libcurl4-openssl-dev)
+                ;;
+            openssl) need_header openssl/sha.h libssl-dev ;;
+            curl) command -v curl-config >/dev/null 2>&1 || missing+=(libcurl4-openssl-dev) ;;
+            pango)
+                pkg-config --exists pangocairo 2>/dev/null ||
+                    missing+=(libpango1.0-dev pkg-config fonts-dejavu-core)
+                ;;
+            decoders)
+                need_header jpeglib.h libjpeg-dev
+                need_header png.h libpng-dev
+                need_header webp/demux.h libwebp-dev
+                need_header gif_lib.h libgif-dev
+                need_header lcms2.h liblcms2-dev
+                ;;
+            *)
+                echo "need: no library \"$library\"" >&2
+                exit 2
+                ;;
+        esac
+    done
+    [ "${#missing[@]}" -gt 0 ] || return 0
+    if [ -n "${fetching:-}" ] && [ ! -e .build/checkouts ]; then
+        # Its errors are not lost: the build that follows fetches again.
+        swift package resolve >/dev/null 2>&1 &
+        fetch=$!
+    fi
+    install_packages "${missing[@]}"
+    [ -z "$fetch" ] || wait "$fetch" || true
 }
 
 # build_with_progress OPTION...: runs `swift build`, and shows how far it is: on a terminal as it goes, else a line for each tenth.

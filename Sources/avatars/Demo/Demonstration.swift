@@ -56,7 +56,7 @@ final class Demonstration {
 
     // MARK: Running
 
-    /// Runs the demo in about ten seconds; every request stays on loopback.
+    /// Runs the demo in about five seconds; every request stays on loopback.
     ///
     /// - Parameters:
     ///   - directory: The folder to leave the store and `contacts.json` in, so that the reader can try commands on them; it must
@@ -74,7 +74,7 @@ final class Demonstration {
         keep directory: String?,
         withGallery: Bool = false,
         on page: DemoPage,
-        timeout: Duration = .seconds(4)
+        timeout: Duration = .seconds(2)
     ) async throws -> String? {
         let place = try DemoPlace(keep: directory, withGallery: withGallery)
         let contacts = DemoContact.all

@@ -9,7 +9,7 @@ WORKDIR /source
 COPY . .
 SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 # hadolint ignore=SC1091,SC2154
-RUN . scripts/lib.sh; need sqlite decoders; build_release; build_decoder; \
+RUN . scripts/lib.sh; need sqlite openssl curl decoders; build_release; build_decoder; \
     install -D "$release_program" /out/usr/bin/avatars; \
     install -D "$decoder_program" /out/usr/libexec/avatars/avatars-decoder; \
     strip /out/usr/bin/avatars /out/usr/libexec/avatars/avatars-decoder

@@ -38,9 +38,9 @@ need_header() {
 # need LIBRARY...: installs the headers of libraries that this system lacks, all in one run of apt-get. With
 # `fetching=yes` before it, SwiftPM fetches the packages of a new checkout meanwhile.
 #
-#   sqlite    all that the library links: SQLite, zlib, OpenSSL, whose hash functions it uses, and libcurl
-#   openssl   OpenSSL alone
-#   curl      libcurl alone
+#   sqlite    SQLite and zlib, which the library links
+#   openssl   OpenSSL, whose hash functions the library links
+#   curl      libcurl, which the origin client links
 #   pango     Pango, which draws the letters of PNG placeholders
 #   decoders  the libraries that decode pictures for renditions
 need() {
@@ -51,8 +51,6 @@ need() {
             sqlite)
                 need_header sqlite3.h libsqlite3-dev
                 need_header zlib.h zlib1g-dev
-                need_header openssl/sha.h libssl-dev
-                command -v curl-config >/dev/null 2>&1 || missing+=(libcurl4-openssl-dev)
                 ;;
             openssl) need_header openssl/sha.h libssl-dev ;;
             curl) command -v curl-config >/dev/null 2>&1 || missing+=(libcurl4-openssl-dev) ;;

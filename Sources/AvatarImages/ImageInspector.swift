@@ -43,13 +43,12 @@ package struct ImageInspector: Sendable {
     ///
     /// The fetcher calls this on the first chunk, to refuse an HTML page before downloading the rest. SVG counts as a
     /// known format even if `allowsSVG` is off. An empty or undecided prefix returns true.
-    package static func couldBeImage(prefix: some Collection<UInt8>) -> Bool {
-        let bytes = Array(prefix.prefix(longestProlog))
-        guard !bytes.isEmpty else { return true }
-        guard ImageSignature.verdict(on: Array(bytes.prefix(ImageSignature.longestPrefix))) == .unknown else {
+    package static func couldBeImage(prefix: ArraySlice<UInt8>) -> Bool {
+        guard !prefix.isEmpty else { return true }
+        guard ImageSignature.verdict(on: Array(prefix.prefix(ImageSignature.longestPrefix))) == .unknown else {
             return true
         }
-        var scanner = XMLScanner(ByteReader(ByteArraySource(bytes)))
+        var scanner = XMLScanner(ByteReader(ByteArraySource(Array(prefix.prefix(longestProlog)))))
         do {
             return try scanner.findRoot("svg")
         } catch {

@@ -146,12 +146,10 @@ final class CurlDriver: Sendable {
         state.withLock { $0.engine = engine }
     }
 
-    /// Takes the commands so far.
-    func take() -> [Command] {
-        state.withLock { state in
-            defer { state.inbox = [] }
-            return state.inbox
-        }
+    /// Takes the commands so far into `commands`, which is empty. The arrays are exchanged, so that none has to grow again each
+    /// time.
+    func take(_ commands: inout [Command]) {
+        state.withLock { swap(&$0.inbox, &commands) }
     }
 
     /// Whether the thread may wait, because there is nothing to do. The next command then wakes it.

@@ -31,6 +31,8 @@ final class CurlEngine {
     private var responseFields = ResponseFields()
     /// Responses and errors of this round.
     private var results: [(transfer: Transfer, result: Result<Transfer.Answer, any Error>, isComplete: Bool)] = []
+    /// The results that are being delivered; empty otherwise. It keeps its room for the next round.
+    private var delivered: [(transfer: Transfer, result: Result<Transfer.Answer, any Error>, isComplete: Bool)] = []
     /// Whether libcurl was given something since it last worked.
     private var hasWork = false
     private var lastLook: Int64 = 0
@@ -93,10 +95,13 @@ final class CurlEngine {
     // MARK: The round
 
     private func run() {
+        var commands: [CurlDriver.Command] = []
         avatar_engine_tick(engine)
         lastBusy = now
         while true {
-            for command in driver.take() { handle(command) }
+            driver.take(&commands)
+            for command in commands { handle(command) }
+            commands.removeAll(keepingCapacity: true)
             if driver.isClosed { return closeAll() }
             hasWork = false
             guard avatar_engine_perform(engine) else { return closeAll() }
@@ -158,9 +163,9 @@ final class CurlEngine {
 
     private func deliver() {
         guard !results.isEmpty else { return }
-        let round = results
-        results.removeAll(keepingCapacity: true)
-        for (transfer, result, isComplete) in round { transfer.arrive(result, isComplete: isComplete) }
+        swap(&results, &delivered)
+        for (transfer, result, isComplete) in delivered { transfer.arrive(result, isComplete: isComplete) }
+        delivered.removeAll(keepingCapacity: true)
     }
 
     // MARK: Beginning and ending

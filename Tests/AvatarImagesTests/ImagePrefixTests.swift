@@ -19,14 +19,14 @@ struct ImagePrefixTests {
         "\u{0}\u{0}\u{0}\u{18}ftypisom\u{0}\u{0}\u{2}\u{0}isomiso2avc1mp41",
     ])
     func otherTextIsRefused(text: String) {
-        #expect(!ImageInspector.couldBeImage(prefix: text.utf8))
+        #expect(!ImageInspector.couldBeImage(prefix: Array(text.utf8)[...]))
     }
 
     @Test(arguments: [
         "<!DOC", "<", "<?xml version=", "<!-- a comment", "<svg", "<s", "\u{FEFF}", "\n\n", "<!DOCTYPE s",
     ])
     func prefixOfAnSVGIsAccepted(text: String) {
-        #expect(ImageInspector.couldBeImage(prefix: text.utf8))
+        #expect(ImageInspector.couldBeImage(prefix: Array(text.utf8)[...]))
     }
 
     @Test func searchForABrandEndsAfter512Bytes() {

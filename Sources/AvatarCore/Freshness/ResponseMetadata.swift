@@ -75,10 +75,14 @@ package struct ResponseMetadata: Hashable, Sendable {
     ) {
         self.etag = etag
         self.lastModified = lastModified
-        let lines = encodedFields.utf8.split(separator: UInt8(ascii: "\n")).map { Substring($0) }
-        fields = HTTPFields(lines.compactMap(Self.field))
-        selection = VarySelection(lines: lines)
-        redirection = Redirection(lines: lines)
+        fields = HTTPFields()
+        fields.reserveCapacity(Self.keptNames.count)
+        var others: [Substring] = []
+        for line in encodedFields.utf8.split(separator: UInt8(ascii: "\n")) {
+            if let field = Self.field(line: line) { fields.append(field) } else { others.append(Substring(line)) }
+        }
+        selection = VarySelection(lines: others)
+        redirection = Redirection(lines: others)
         self.status = status
         self.requestTime = requestTime
         self.responseTime = responseTime
@@ -92,11 +96,11 @@ package struct ResponseMetadata: Hashable, Sendable {
         return (lines + others).joined(separator: "\n")
     }
 
-    private static func field(line: Substring) -> HTTPField? {
-        guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")),
-            let name = keptNames.first(where: { $0.canonicalName == line[..<colon] })
+    private static func field(line: Substring.UTF8View) -> HTTPField? {
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
+            let name = keptNames.first(where: { $0.canonicalName.utf8.elementsEqual(line[..<colon]) })
         else { return nil }
-        return HTTPField(name: name, value: String(Substring(line.utf8[colon...].dropFirst())))
+        return HTTPField(name: name, value: String(Substring(line[colon...].dropFirst())))
     }
 }
 

@@ -15,7 +15,7 @@ package struct EntityTag: Hashable, Sendable {
 
     /// Whether the tag follows the grammar: an optional `W/`, then printable characters in double quotes.
     package var isValid: Bool {
-        let opaque = Array(opaqueTag)
+        let opaque = opaqueTag
         let quote = UInt8(ascii: "\"")
         guard opaque.count >= 2, opaque.first == quote, opaque.last == quote else { return false }
         return opaque.dropFirst().dropLast().allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != quote }

@@ -49,8 +49,8 @@ package struct FetchTarget: Sendable {
     /// The host in whose place the shared tier is asked. It is no host name, so it meets no real one.
     package static let tierHost = "shared tier"
 
-    /// A copy of the image that another machine has.
-    package struct StandIn: Sendable {
+    /// A copy of the image that another machine has. It is a class, because most targets have none and all are handed on.
+    package final class StandIn: Sendable {
         /// The response that delivered or confirmed it.
         package let metadata: ResponseMetadata
         /// When an origin last sent its bytes.

@@ -1,8 +1,9 @@
 package import AvatarCore
 import AvatarSQLite
 
-/// The part of an entry that a transaction reads before it changes the entry.
-package struct EntryState: Sendable {
+/// The part of an entry that a transaction reads before it changes the entry. It is a class, because a commit hands each one on
+/// many times.
+package final class EntryState: Sendable {
     /// The row id.
     package let id: Int64
     /// The URL that is fetched; `nil` for an own image.
@@ -23,6 +24,20 @@ package struct EntryState: Sendable {
     package let isLowData: Bool
     /// Whether it has no file because its origin sends an ignored picture.
     package let isIgnored: Bool
+
+    /// The entry in a row of `IndexTransaction.state(of:)`.
+    fileprivate init(_ row: borrowing Row) {
+        id = row.integer("id")
+        sourceURL = row.optionalText("source_url")
+        storageClass = StorageClass(code: row.integer("storage_class"))
+        fileID = row.optionalInteger("file_id")
+        failure = row.optionalText("failure").map(FailureKind.init(rawValue:))
+        failureCount = Int(row.integer("failure_count"))
+        checked = row.timestamp("checked_ms")
+        nextCheck = row.timestamp("next_check_ms")
+        isLowData = row.bool("is_low_data")
+        isIgnored = row.bool("is_ignored")
+    }
 }
 
 extension IndexTransaction {
@@ -35,20 +50,7 @@ extension IndexTransaction {
             FROM avatar WHERE key = ?
             """,
             [key.rawValue]
-        ) { row in
-            EntryState(
-                id: row.integer("id"),
-                sourceURL: row.optionalText("source_url"),
-                storageClass: StorageClass(code: row.integer("storage_class")),
-                fileID: row.optionalInteger("file_id"),
-                failure: row.optionalText("failure").map(FailureKind.init(rawValue:)),
-                failureCount: Int(row.integer("failure_count")),
-                checked: row.timestamp("checked_ms"),
-                nextCheck: row.timestamp("next_check_ms"),
-                isLowData: row.bool("is_low_data"),
-                isIgnored: row.bool("is_ignored")
-            )
-        }
+        ) { EntryState($0) }
     }
 
     /// The entry for `key`, which an earlier transaction has seen as `seen`; `nil` if it does not exist.

@@ -37,8 +37,8 @@ final class SyncInbox<Event: Sendable>: Sendable {
         reader?.resume()
     }
 
-    /// Takes all events. Waits for the first one, or for `ring`.
-    func next() async -> [Event] {
+    /// Takes all events into `events`, which is empty. Waits for the first one, or for `ring`.
+    func next(_ events: inout [Event]) async {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in
                 if state.events.isEmpty && !state.isRung { state.reader = continuation }
@@ -46,17 +46,17 @@ final class SyncInbox<Event: Sendable>: Sendable {
             }
             if isReady { continuation.resume() }
         }
-        return take()
+        take(&events)
     }
 
-    /// Takes all events without waiting.
+    /// Takes all events into `events`, which is empty, without waiting. The arrays are exchanged, so that none has to grow again
+    /// each time.
     // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
     @inline(never)
-    func take() -> [Event] {
+    func take(_ events: inout [Event]) {
         state.withLock { state in
             state.isRung = false
-            defer { state.events.removeAll(keepingCapacity: true) }
-            return state.events
+            swap(&state.events, &events)
         }
     }
 }

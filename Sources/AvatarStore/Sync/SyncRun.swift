@@ -176,6 +176,7 @@ final class SyncRun {
     /// The signal of the time limit may be late on a busy machine. Therefore each round looks at `deadline` too, so that
     /// no request begins after it.
     private func drive(_ group: inout DiscardingTaskGroup, until deadline: ContinuousClock.Instant?) async {
+        var signals: [SyncSignal] = []
         while true {
             if let deadline, deadline <= .now { tally.update { $0.ranOutOfTime = true } }
             if tally.shouldStop {
@@ -200,7 +201,10 @@ final class SyncRun {
                 if isDone && (tally.shouldStop || planning.isExhausted) { return }
                 continue
             }
-            await handle(await nextSignals(), &group)
+            await takeSignals(&signals)
+            await handle(signals, &group)
+            // Before the next wait, because a signal may hold the lease of an image.
+            signals.removeAll(keepingCapacity: true)
             await tally.tellEvents()
         }
     }
@@ -211,17 +215,17 @@ final class SyncRun {
         return dispatcher.isWaitingForHosts && !contacts.hasChainsToAdvance
     }
 
-    /// Takes the signals received. Waits for one, unless the source can be read meanwhile.
-    private func nextSignals() async -> [SyncSignal] {
-        if wantsToRead { return inbox.take() }
+    /// Takes the signals received into `signals`, which is empty. Waits for one, unless the source can be read meanwhile.
+    private func takeSignals(_ signals: inout [SyncSignal]) async {
+        if wantsToRead { return inbox.take(&signals) }
         if tally.isCutShort {
             dispatcher.cancelBegun()
             // A wait for a host is over too.
-            guard dispatcher.activeCount > 0 || committer.isCommitting else { return inbox.take() }
-            return await inbox.next()
+            guard dispatcher.activeCount > 0 || committer.isCommitting else { return inbox.take(&signals) }
+            return await inbox.next(&signals)
         }
-        return await withTaskCancellationHandler {
-            await inbox.next()
+        await withTaskCancellationHandler {
+            await inbox.next(&signals)
         } onCancel: { [inbox] in
             inbox.ring()
         }

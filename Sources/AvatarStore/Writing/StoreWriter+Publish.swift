@@ -250,7 +250,7 @@ extension StoreWriter {
             }
             // A rendition belongs to its original, not to an entry, so it replaces nothing.
             let state = change.isRendition ? nil : try transaction.state(of: change.key)
-            var placement = Placement(image: image, entry: state)
+            let placement = Placement(image: image, entry: state)
             guard try !isIgnored(change, image, in: transaction) else {
                 placements.append(placement)
                 continue
@@ -356,8 +356,8 @@ private struct Content: Hashable {
     let storageClass: StorageClass
 }
 
-/// The place for one staged image.
-struct Placement {
+/// The place for one staged image. It is a class, because the steps hand it on many times.
+final class Placement {
     let image: StagedImage
     /// The entry as step 1 found it; `nil` if it does not exist.
     let entry: EntryState?

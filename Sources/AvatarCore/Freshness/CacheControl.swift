@@ -34,7 +34,7 @@ package struct CacheControl: Hashable, Sendable {
 
     /// Reads all Cache-Control lines of `fields` as one list.
     package init(_ fields: HTTPFields) {
-        self.init(fields[.cacheControl] ?? "")
+        self.init(fields.listValue(of: .cacheControl) ?? "")
     }
 
     /// Reads the value of a Cache-Control field.

@@ -91,9 +91,20 @@ package struct ResponseMetadata: Hashable, Sendable {
     /// The text form in the index: `fields`, one `name: value` per line with names in lower case, then `selection` and
     /// `redirection`.
     package var encodedFields: String {
-        let lines = fields.map { "\($0.name.canonicalName): \($0.value)" }
-        let others = (selection?.lines ?? []) + (redirection.map { [$0.line] } ?? [])
-        return (lines + others).joined(separator: "\n")
+        var text = ""
+        // Enough for Date and a usual Cache-Control.
+        text.reserveCapacity(96)
+        for field in fields {
+            if !text.isEmpty { text += "\n" }
+            text += field.name.canonicalName
+            text += ": "
+            text += field.value
+        }
+        for line in (selection?.lines ?? []) + (redirection.map { [$0.line] } ?? []) {
+            if !text.isEmpty { text += "\n" }
+            text += line
+        }
+        return text
     }
 
     private static func field(line: Substring.UTF8View) -> HTTPField? {
@@ -131,7 +142,7 @@ extension ResponseMetadata {
     ///
     /// - Parameter exactly: whether a nearly valid date counts as invalid.
     func expiresAfter(exactly: Bool) -> Int64? {
-        guard let text = fields[values: .expires].first else { return nil }
+        guard let text = fields.firstValue(of: .expires) else { return nil }
         guard let expires = HTTPDate.parse(text, now: responseTime, exactly: exactly) else { return 0 }
         return DeltaSeconds.clamped(expires.seconds(since: date))
     }
@@ -171,7 +182,7 @@ extension ResponseMetadata {
     /// When the origin generated the response: its Date, or the time of arrival without a valid Date (RFC 9110 section
     /// 6.6.1).
     var date: Timestamp {
-        fields[values: .date].first.flatMap(parsedDate) ?? responseTime
+        fields.firstValue(of: .date).flatMap(parsedDate) ?? responseTime
     }
 
     /// The Age field in seconds. The first member counts; an invalid one counts as 0 (RFC 9111 section 5.1).
@@ -223,7 +234,9 @@ extension ResponseMetadata {
             responseTime: responseTime,
             redirection: redirection
         )
-        let tags = notModified[values: .eTag].filter { !$0.isEmpty }.map(EntityTag.init)
+        let tags = notModified.compactMap { field in
+            field.name == .eTag && !field.value.isEmpty ? EntityTag(field.value) : nil
+        }
         let ours = etag.map(EntityTag.init)
         let match = ours.flatMap { ours in tags.first { $0.weaklyEquals(ours) } }
         guard isSelected(by: tags, update.lastModified, ours, mode) else { return nil }

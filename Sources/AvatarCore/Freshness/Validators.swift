@@ -39,7 +39,10 @@ package struct EntityTag: Hashable, Sendable {
 
     /// Whether the text holds all bytes of the tag. Bytes that are not UTF-8 were replaced by U+FFFD, after which
     /// different tags may look equal.
-    private var isIntact: Bool { !text.unicodeScalars.contains("\u{FFFD}") }
+    private var isIntact: Bool {
+        // U+FFFD in UTF-8 begins with this byte, and most tags have no such byte.
+        !text.utf8.contains(0xEF) || !text.unicodeScalars.contains("\u{FFFD}")
+    }
 
     // MARK: Comparison (section 8.8.3.2)
 

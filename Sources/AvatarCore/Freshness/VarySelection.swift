@@ -97,7 +97,11 @@ package struct VaryRule: Hashable, Sendable {
 
     /// Reads all Vary lines of a response's `fields` as one list.
     package init(_ fields: HTTPFields) {
-        names = (fields[.vary] ?? "").lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.map(String.init)
+        guard let list = fields.listValue(of: .vary) else {
+            names = []
+            return
+        }
+        names = list.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.map(String.init)
     }
 
     /// Whether this is `Vary: *`: the origin selected by more than the request's fields, so no later request matches.

@@ -45,6 +45,19 @@ package struct ContentRange: Hashable, Sendable {
 }
 
 extension HTTPFields {
+    /// The first line of the field `name`; `nil` without one.
+    func firstValue(of name: HTTPField.Name) -> String? {
+        first { $0.name == name }?.value
+    }
+
+    /// All lines of the field `name` as one list (RFC 9110 section 5.3); `nil` without one. Nearly all fields have one line, which
+    /// is not copied.
+    func listValue(of name: HTTPField.Name) -> String? {
+        var list: String?
+        for field in self where field.name == name { list = list.map { $0 + ", " + field.value } ?? field.value }
+        return list
+    }
+
     /// Whether the body of a 206 with these fields is the whole image.
     package var holdWholeBody: Bool {
         let ranges = self[values: .contentRange].map(ContentRange.init)

@@ -45,6 +45,11 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
+        // The work of a sync of new images with plain calls, as a floor.
+        .executableTarget(
+            name: "PlainSync",
+            linkerSettings: [.linkedLibrary("curl"), .linkedLibrary("sqlite3"), .linkedLibrary("crypto")]
+        ),
         // Reads. Its main is synchronous, so that callgrind can profile it.
         .executableTarget(
             name: "HitBenchmark",

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Whole jobs, as a user runs them, against curl and wget2: images that are new, and images that have not changed.
+/// Whole jobs, as a user runs them, against curl and wget2: images that are new, and images that have not changed. New images
+/// also against `PlainSync`, which does the same work with plain calls and without any check: the floor of a sync.
 ///
 /// nginx serves them on the same cores. The programs take turns in each round.
 struct JobsBenchmark {
@@ -46,14 +47,15 @@ struct JobsBenchmark {
     // MARK: New images
 
     private func cold(_ list: String, _ rivals: Rivals, _ rounds: Int) throws -> [Figure] {
-        var (ours, usual, curl, wget2) = (Times(), Times(), Times(), Times())
+        var (ours, usual, curl, wget2, plain) = (Times(), Times(), Times(), Times(), Times())
         for round in 0..<rounds {
-            for turn in round % 2 == 0 ? [0, 1, 2, 3] : [3, 2, 1, 0] {
+            for turn in round % 2 == 0 ? [0, 1, 2, 3, 4] : [4, 3, 2, 1, 0] {
                 let folder = bench.directory + "/new"
                 switch turn {
                 case 0: ours.add(try sync([list], folder, "fetched"))
                 case 1: curl.add(try rivals.curl(to: folder, revalidating: false))
                 case 2: wget2.add(try rivals.wget2(to: folder, revalidating: false))
+                case 3: plain.add(try plainSync(rivals, folder))
                 default: usual.add(try sync([list], folder, "fetched", usesDefaults: true))
                 }
                 try FileManager.default.removeItem(atPath: folder)
@@ -62,13 +64,14 @@ struct JobsBenchmark {
         let name = "\(Self.count) new images of \(Self.imageBytes) bytes"
         return figures(name, ours, (curl, 1), (wget2, 2))
             + [
+                figure(name, Self.floor, ours.wall, plain.wall, Self.mostTimesFloor),
                 Figure(
                     name: name + ", default options",
                     against: "64 connections",
                     ratio: median(zip(usual.wall, ours.wall).map { $0 / $1 }),
                     limit: .atMost(1.5),
                     medians: ["s": median(usual.wall), "s with 64": median(ours.wall)]
-                )
+                ),
             ]
     }
 
@@ -96,23 +99,20 @@ struct JobsBenchmark {
         rivals.certificate = origin.certificate
         let list = try bench.contacts(rivals.urls, named: transport.rawValue)
         let words = [list] + (origin.certificate.map { ["--ca-file", $0] } ?? [])
-        var (ours, theirs) = (Times(), Times())
+        var (ours, theirs, plain) = (Times(), Times(), Times())
         for _ in 0..<rounds {
             let folder = bench.directory + "/new"
             ours.add(try sync(words, folder, "fetched", count: Self.secureCount))
             try FileManager.default.removeItem(atPath: folder)
             theirs.add(try rivals.curl(to: folder, revalidating: false))
             try FileManager.default.removeItem(atPath: folder)
+            plain.add(try plainSync(rivals, folder))
+            try FileManager.default.removeItem(atPath: folder)
         }
         let name = "\(Self.secureCount) new images over " + (transport == .tls ? "HTTP/1.1 with TLS" : "HTTP/2")
         return [
-            Figure(
-                name: name,
-                against: "curl --parallel",
-                ratio: median(zip(ours.wall, theirs.wall).map { $0 / $1 }),
-                limit: .atMost(1.2),
-                medians: ["s": median(ours.wall), "their s": median(theirs.wall)]
-            )
+            figure(name, "curl --parallel", ours.wall, theirs.wall, 1.2),
+            figure(name, Self.floor, ours.wall, plain.wall, Self.mostTimesFloor),
         ]
     }
 
@@ -133,6 +133,18 @@ struct JobsBenchmark {
     }
 
     // MARK: Parts
+
+    private static let floor = "plain calls of libcurl and SQLite"
+    private static let mostTimesFloor = 2.0
+
+    /// Runs `PlainSync` on a new, empty store.
+    private func plainSync(_ rivals: Rivals, _ store: String) throws -> ChildProcess {
+        let made = try ChildProcess.run([bench.avatars, "migrate", "--store", store])
+        guard made.exitCode == 0 else {
+            throw BenchmarkError("`avatars migrate` ended with exit code \(made.exitCode).")
+        }
+        return try rivals.plain(in: store)
+    }
 
     /// Runs `avatars sync`, and checks that all images came to `outcome`.
     private func sync(
@@ -161,21 +173,23 @@ struct JobsBenchmark {
         _ curl: (times: Times, limit: Double),
         _ wget2: (times: Times, limit: Double)
     ) -> [Figure] {
-        func figure(_ what: String, _ against: String, _ ours: [Double], _ theirs: [Double], _ limit: Double) -> Figure
-        {
-            Figure(
-                name: what,
-                against: against,
-                ratio: median(zip(ours, theirs).map { $0 / $1 }),
-                limit: .atMost(limit),
-                medians: ["s": median(ours), "their s": median(theirs)]
-            )
-        }
-        return [
+        [
             figure(name, "curl --parallel", ours.wall, curl.times.wall, curl.limit),
             figure(name, "wget2", ours.wall, wget2.times.wall, wget2.limit),
             figure(name + ", processor time", "wget2", ours.processor, wget2.times.processor, 3),
         ]
+    }
+
+    private func figure(_ name: String, _ against: String, _ ours: [Double], _ theirs: [Double], _ limit: Double)
+        -> Figure
+    {
+        Figure(
+            name: name,
+            against: against,
+            ratio: median(zip(ours, theirs).map { $0 / $1 }),
+            limit: .atMost(limit),
+            medians: ["s": median(ours), "their s": median(theirs)]
+        )
     }
 }
 
@@ -186,10 +200,13 @@ private struct Rivals {
     var certificate: String?
     private let curlPath: String
     private let wget2Path: String
+    private let plainPath: String
     private let directory: String
 
     init(curl: String, wget2: String, urls: [String], in directory: String) {
         (curlPath, wget2Path, self.urls, self.directory) = (curl, wget2, urls, directory)
+        // Beside this program.
+        plainPath = (CommandLine.arguments[0] as NSString).deletingLastPathComponent + "/PlainSync"
     }
 
     /// Downloads to `folder`; with `revalidating`, what is there is asked for with its ETag.
@@ -213,10 +230,22 @@ private struct Rivals {
 
     /// Downloads to `folder`; with `revalidating`, what is there is asked for by its time.
     func wget2(to folder: String, revalidating: Bool) throws -> ChildProcess {
+        let words = [wget2Path, "-q", "--max-threads=64", "-i", try writeList(), "-P", folder]
+        return try finished(words + (revalidating ? ["-N"] : []), folder)
+    }
+
+    /// Downloads into the new store `store`, by the program with plain calls.
+    func plain(in store: String) throws -> ChildProcess {
+        let process = try ChildProcess.run([plainPath, try writeList(), store] + (certificate.map { [$0] } ?? []))
+        guard process.exitCode == 0 else { throw BenchmarkError("PlainSync ended with exit code \(process.exitCode).") }
+        return process
+    }
+
+    /// The path of a file with the URLs, one per line.
+    private func writeList() throws -> String {
         let list = directory + "/urls.txt"
         try (urls.joined(separator: "\n") + "\n").write(toFile: list, atomically: true, encoding: .utf8)
-        let words = [wget2Path, "-q", "--max-threads=64", "-i", list, "-P", folder]
-        return try finished(words + (revalidating ? ["-N"] : []), folder)
+        return list
     }
 
     private func finished(_ words: [String], _ folder: String) throws -> ChildProcess {

@@ -47,6 +47,7 @@ extension AvatarKey {
         let limit = 200
         let shown = text.prefix(limit + 1)
         let cut = shown.count > limit ? shown.prefix(limit - 1) + "…" : shown
+        guard !cut.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else { return String(cut) }
         return String(String.UnicodeScalarView(cut.unicodeScalars.map { isPlain($0) ? $0 : "\u{FFFD}" }))
     }
 

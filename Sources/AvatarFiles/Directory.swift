@@ -187,7 +187,7 @@ package final class Directory: Sendable {
         // `withCString` avoids the copy that passing a String to C makes.
         let file = path.withCString {
             inOneCall
-                ? avatar_open_beneath(descriptor, $0, flags, 0) : avatar_open_beneath_by_parts(descriptor, $0, flags, 0)
+                ? avatar_open_beneath(descriptor, $0, flags) : avatar_open_beneath_by_parts(descriptor, $0, flags)
         }
         guard file >= 0 else { throw SystemCallError("open", self.path + "/" + path) }
         return file

@@ -137,8 +137,8 @@ package final class FileStore: Sendable {
     ) throws(AvatarStoreError) {
         try staging.requireOpen()
         if case .memory(let bytes) = image.content, !isDurable {
-            return try makingFolder(of: path) { () throws(SystemCallError) in
-                try create(path, of: bytes, label: label)
+            return try inFolder(of: path) { (folder, name) throws(SystemCallError) in
+                try create(name, of: bytes, in: folder, label: label)
             }
         }
         let file = try staging.file(of: image)
@@ -154,12 +154,10 @@ package final class FileStore: Sendable {
 
     /// Renames the staged file to `path`.
     private func move(_ file: String, to path: String) throws(AvatarStoreError) {
-        try makingFolder(of: path) { () throws(SystemCallError) in
-            try root.withFolder(of: path) { (folder, name) throws(SystemCallError) in
-                let (directory, stagedName) = try staging.place(of: file)
-                try directory.withFolder(of: stagedName) { (source, stagedName) throws(SystemCallError) in
-                    try fileSystem.rename(stagedName, in: source, to: name, in: folder)
-                }
+        try inFolder(of: path) { (folder, name) throws(SystemCallError) in
+            let (directory, stagedName) = try staging.place(of: file)
+            try directory.withFolder(of: stagedName) { (source, stagedName) throws(SystemCallError) in
+                try fileSystem.rename(stagedName, in: source, to: name, in: folder)
             }
         }
     }
@@ -178,36 +176,35 @@ package final class FileStore: Sendable {
         if isDurable { try synchronize(name, in: directory) }
     }
 
-    /// Creates the file at `path` with `bytes`, and deletes it again if it cannot be completed.
-    private func create(_ path: String, of bytes: [UInt8], label: FileLabel?) throws(SystemCallError) {
-        let file: Int32
-        do throws(SystemCallError) {
-            // The whole path in one call: opening the folder first would cost as much again.
-            file = try fileSystem.open(path, in: root.descriptor, flags: O_WRONLY | O_CREAT | O_EXCL, mode: fileMode)
-        } catch {
-            throw SystemCallError(error.call, root.path + "/" + path, number: error.number)
-        }
+    /// Creates the file `name` with `bytes` in the folder `folder`, and deletes it again if it cannot be completed.
+    private func create(
+        _ name: String,
+        of bytes: [UInt8],
+        in folder: Int32,
+        label: FileLabel?
+    ) throws(SystemCallError) {
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
+        let file = try fileSystem.open(name, in: folder, flags: flags, mode: fileMode)
         defer { close(file) }
         do throws(SystemCallError) {
             try bytes.withUnsafeBufferPointer { (elements) throws(SystemCallError) in
-                let buffer = UnsafeRawBufferPointer(elements)
-                try fileSystem.write(buffer, to: file, at: 0, named: root.path + "/" + path)
+                try fileSystem.write(UnsafeRawBufferPointer(elements), to: file, at: 0, named: name)
             }
             label?.write(to: file)
         } catch {
-            try root.withFolder(of: path) { (folder, name) in _ = unlinkat(folder, name, 0) }
+            unlinkat(folder, name, 0)
             throw error
         }
     }
 
-    /// Calls `body`, and once more after making the two-digit folder of `path`, if that is missing.
-    private func makingFolder(
+    /// Calls `body` with the two-digit folder of `path`, which is made if it is missing.
+    private func inFolder(
         of path: String,
-        _ body: () throws(SystemCallError) -> Void
+        _ body: (_ folder: Int32, _ name: String) throws(SystemCallError) -> Void
     ) throws(AvatarStoreError) {
         do throws(SystemCallError) {
             do throws(SystemCallError) {
-                try body()
+                try root.withFolder(of: path, body)
             } catch {
                 guard error.isMissing else { throw error }
                 // The two-digit folder is created on demand, and again after the root was emptied.
@@ -216,7 +213,7 @@ package final class FileStore: Sendable {
                 if try fileSystem.makeDirectory(folder, in: root.descriptor, mode: directoryMode) {
                     durableFolders.withLock { _ = $0.remove(folder) }
                 }
-                try body()
+                try root.withFolder(of: path, body)
             }
         } catch {
             guard error.number == ELOOP || error.number == ENOTDIR else { throw error.storeError }

@@ -1,5 +1,4 @@
 package import AvatarCore
-import CAvatarSystem
 
 #if canImport(Glibc)
 import Glibc
@@ -12,8 +11,7 @@ import Darwin
 /// Paths are relative to an open directory: if a root is renamed or replaced meanwhile, the calls still use the one
 /// that was checked when the store was opened.
 package protocol FileSystem: Sendable {
-    /// `openat` with `O_CLOEXEC`. In an open directory no part of `path` may be a symbolic link; with `AT_FDCWD` the folders on
-    /// the way may.
+    /// `openat` with `O_CLOEXEC`.
     func open(_ path: String, in directory: Int32, flags: Int32, mode: UInt32) throws(SystemCallError) -> Int32
     /// Writes all of `bytes` at `offset`. Uses `pwritev`, so that a trace of system calls tells these writes from
     /// SQLite's and from those to pipes between threads.
@@ -59,10 +57,7 @@ package struct LocalFileSystem: FileSystem {
         flags: Int32,
         mode: UInt32
     ) throws(SystemCallError) -> Int32 {
-        let file =
-            directory == AT_FDCWD
-            ? openat(directory, path, flags | O_CLOEXEC, mode_t(mode))
-            : path.withCString { avatar_open_beneath(directory, $0, flags, mode) }
+        let file = openat(directory, path, flags | O_CLOEXEC, mode_t(mode))
         guard file >= 0 else { throw SystemCallError("open", path) }
         return file
     }

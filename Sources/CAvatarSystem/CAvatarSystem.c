@@ -89,7 +89,7 @@ int avatar_lock_byte(int fd, int64_t offset) {
 
 int avatar_unlock_byte(int fd, int64_t offset) { return set_lock(fd, F_UNLCK, offset); }
 
-int avatar_open_beneath_by_parts(int directory, const char *path, int flags, unsigned mode) {
+int avatar_open_beneath_by_parts(int directory, const char *path, int flags) {
     int parent = directory;
     int result = -1;
     for (;;) {
@@ -107,7 +107,7 @@ int avatar_open_beneath_by_parts(int directory, const char *path, int flags, uns
         memcpy(part, path, length);
         part[length] = 0;
         if (!slash) {
-            result = openat(parent, part, flags | O_NOFOLLOW | O_CLOEXEC, (mode_t)mode);
+            result = openat(parent, part, flags | O_NOFOLLOW | O_CLOEXEC);
             break;
         }
         int next = openat(parent, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -132,27 +132,24 @@ int avatar_open_beneath_by_parts(int directory, const char *path, int flags, uns
 #ifdef SYS_openat2
 #include <stdatomic.h>
 
-int avatar_open_beneath(int directory, const char *path, int flags, unsigned mode) {
+int avatar_open_beneath(int directory, const char *path, int flags) {
     // Old kernels do not have the call, and some sandboxes refuse it.
     static atomic_bool is_missing;
     if (atomic_load_explicit(&is_missing, memory_order_relaxed)) {
-        return avatar_open_beneath_by_parts(directory, path, flags, mode);
+        return avatar_open_beneath_by_parts(directory, path, flags);
     }
     struct open_how how = {
-        .flags = (unsigned)(flags | O_NOFOLLOW | O_CLOEXEC),
-        // The call refuses a mode without a file to make.
-        .mode = flags & O_CREAT ? mode : 0,
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
+        .flags = (unsigned)(flags | O_NOFOLLOW | O_CLOEXEC), .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
     long result = syscall(SYS_openat2, directory, path, &how, sizeof how);
     if (result >= 0 || (errno != ENOSYS && errno != EPERM)) return (int)result;
     int error = errno;
-    int file = avatar_open_beneath_by_parts(directory, path, flags, mode);
+    int file = avatar_open_beneath_by_parts(directory, path, flags);
     if (file >= 0 || error == ENOSYS) atomic_store_explicit(&is_missing, 1, memory_order_relaxed);
     return file;
 }
 #else
-int avatar_open_beneath(int directory, const char *path, int flags, unsigned mode) {
-    return avatar_open_beneath_by_parts(directory, path, flags, mode);
+int avatar_open_beneath(int directory, const char *path, int flags) {
+    return avatar_open_beneath_by_parts(directory, path, flags);
 }
 #endif
 

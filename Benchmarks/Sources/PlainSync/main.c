@@ -4,7 +4,8 @@
 //
 // One thread runs libcurl with 64 connections and computes the SHA-256 of each image. A second thread commits batches of 256
 // to the index, in the two transactions that a kill between them needs: the names of the files, then, once the files are
-// written, their rows. The statements, the tables and the rows are those of the store.
+// written, their rows. The tables are those of the store, and the statements and rows are nearly so: some values are constants.
+// Over HTTP/2 there is one connection.
 //
 // It checks no image, judges no address, follows no redirect, keeps no budget, and knows no other process: an error ends it.
 // STORE must be a new store, made by `avatars migrate`.

@@ -29,13 +29,13 @@ long avatar_get_attribute(int fd, const char *name, void *value, size_t size);
 /// alone. 1: taken; 0: another opening has it; -1: `errno` says why it cannot be taken.
 int avatar_lock_byte(int fd, int64_t offset);
 
-/// Opens what lies at the relative `path` below the open directory `directory`, as `openat` with `flags` and `mode`. No part
-/// of the path may be a symbolic link or lead upwards. The descriptor, or -1 with `errno`: ELOOP or ENOTDIR for a symbolic
-/// link, EXDEV for a path that leads out of the directory.
-int avatar_open_beneath(int directory, const char *path, int flags, unsigned mode);
+/// Opens what lies at the relative `path` below the open directory `directory`, as `openat` with `flags`, which must not
+/// make a file. No part of the path may be a symbolic link or lead upwards. The descriptor, or -1 with `errno`: ELOOP or
+/// ENOTDIR for a symbolic link, EXDEV for a path that leads out of the directory.
+int avatar_open_beneath(int directory, const char *path, int flags);
 
 /// The same with a call for each part of the path, as for kernels that cannot do it in one.
-int avatar_open_beneath_by_parts(int directory, const char *path, int flags, unsigned mode);
+int avatar_open_beneath_by_parts(int directory, const char *path, int flags);
 
 /// Gives the byte at `offset` back. 0, or -1 with `errno`.
 int avatar_unlock_byte(int fd, int64_t offset);

@@ -84,6 +84,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.34.1"),
         .package(url: "https://github.com/apple/swift-nio-http2.git", from: "1.36.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.30.0"),
+        // Starts the programs of the tests.
+        .package(url: "https://github.com/swiftlang/swift-subprocess.git", from: "1.0.2"),
         .package(url: "https://github.com/OpenCombine/OpenCombine.git", from: "0.14.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.0", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
@@ -390,7 +392,7 @@ let package = Package(
                 "AvatarMigrations",
                 "AvatarSQLite",
                 "CSQLite",
-                "AvatarDigest",
+                "AvatarDigest", "ProgramRunning",
             ],
             resources: [.copy("Golden")],
             swiftSettings: swiftSettings
@@ -398,7 +400,7 @@ let package = Package(
         .testTarget(
             name: "AvatarFilesTests",
             dependencies: [
-                "AvatarFiles", "AvatarImages", "AvatarStoreTesting", "AvatarDigest",
+                "AvatarFiles", "AvatarImages", "AvatarStoreTesting", "AvatarDigest", "ProgramRunning",
             ],
             swiftSettings: swiftSettings
         ),
@@ -439,7 +441,10 @@ let package = Package(
         // The dependency builds the helper; the tests find it beside their own program.
         .testTarget(
             name: "AvatarRenditionsTests",
-            dependencies: ["AvatarRenditions", "AvatarCore", "AvatarImages", "CZlib", "avatars-decoder"],
+            dependencies: [
+                "AvatarRenditions", "AvatarCore", "AvatarImages", "AvatarStoreTesting", "CZlib", "ProgramRunning",
+                "avatars-decoder",
+            ],
             path: "Tests/Renditions",
             resources: [.copy("Fixtures")],
             swiftSettings: swiftSettings
@@ -459,6 +464,7 @@ let package = Package(
             dependencies: [
                 "AvatarStoreHTTP", "AvatarSQLite", "AvatarStore", "AvatarStoreTesting",
                 "AvatarDigest",
+                "ProgramRunning",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: swiftSettings
@@ -493,6 +499,7 @@ let package = Package(
                 "AvatarStoreTesting",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
             ],
             path: "Tests/ProgramRunning",
             swiftSettings: swiftSettings
@@ -533,6 +540,7 @@ let package = Package(
                 "AvatarStore", "AvatarStoreHTTP", "AvatarStoreService", "AvatarContacts", "AvatarPlaceholder",
                 "AvatarPlaceholderPNG", "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreS3", "AvatarStoreTesting",
                 "AvatarRenditions",
+                "ProgramRunning",
                 .target(name: "AvatarOrigin", condition: trait("HTTPOrigin")),
             ],
             path: "Tests/Interface",

@@ -31,6 +31,13 @@ int avatar_start_helper(const char *path, char *const *arguments, int *pid) {
     errno = ENOTSUP;
     return -1;
 }
+
+int avatar_start_apart(const char *path, const char *argument) {
+    (void)path;
+    (void)argument;
+    errno = ENOTSUP;
+    return -1;
+}
 #else
 #include <spawn.h>
 
@@ -46,14 +53,8 @@ static int make_sockets(int sockets[2]) {
 #endif
 }
 
-static int spawn(const char *path, char *const *arguments, int socket, pid_t *pid) {
-    // The environment of the helper has only the search path of libraries, and binds their symbols before the sandbox.
-    const char *libraries = getenv("LD_LIBRARY_PATH");
-    char places[4096];
-    char *environment[] = {(char *)"LD_BIND_NOW=1", NULL, NULL};
-    int length = libraries ? snprintf(places, sizeof places, "LD_LIBRARY_PATH=%s", libraries) : 0;
-    if (length > 0 && (size_t)length < sizeof places) environment[1] = places;
-
+// Starts a program with `input` as its descriptor 0 and /dev/null as 1 and 2.
+static int spawn(const char *path, char *const *arguments, char *const *environment, int input, pid_t *pid) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     int error = posix_spawn_file_actions_init(&actions);
@@ -68,10 +69,10 @@ static int spawn(const char *path, char *const *arguments, int socket, pid_t *pi
     sigfillset(&all);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
-    // A process group of its own: an interrupt from the terminal must not end the helper, which the program may still need.
+    // A process group of its own: an interrupt from the terminal must end neither a helper, which is still needed, nor a browser.
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    error = posix_spawn_file_actions_adddup2(&actions, socket, 0);
+    error = posix_spawn_file_actions_adddup2(&actions, input, 0);
     if (!error) error = posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_RDWR, 0);
     if (!error) error = posix_spawn_file_actions_adddup2(&actions, 1, 2);
     if (!error) error = posix_spawn(pid, path, &actions, &attributes, arguments, environment);
@@ -83,12 +84,29 @@ static int spawn(const char *path, char *const *arguments, int socket, pid_t *pi
 int avatar_start_helper(const char *path, char *const *arguments, int *pid) {
     int sockets[2];
     if (make_sockets(sockets) != 0) return -1;
-    int error = spawn(path, arguments, sockets[1], pid);
+    // The environment of the helper has only the search path of libraries, and binds their symbols before the sandbox.
+    const char *libraries = getenv("LD_LIBRARY_PATH");
+    char places[4096];
+    char *environment[] = {(char *)"LD_BIND_NOW=1", NULL, NULL};
+    int length = libraries ? snprintf(places, sizeof places, "LD_LIBRARY_PATH=%s", libraries) : 0;
+    if (length > 0 && (size_t)length < sizeof places) environment[1] = places;
+    int error = spawn(path, arguments, environment, sockets[1], pid);
     close(sockets[1]);
     if (!error) return sockets[0];
     close(sockets[0]);
     errno = error;
     return -1;
+}
+
+int avatar_start_apart(const char *path, const char *argument) {
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0) return -1;
+    pid_t pid;
+    char *arguments[] = {(char *)path, (char *)argument, NULL};
+    int error = spawn(path, arguments, environ, null, &pid);
+    close(null);
+    errno = error;
+    return error ? -1 : 0;
 }
 #endif
 

@@ -3,6 +3,7 @@ import AvatarCore
 import Foundation
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct CSVFaultTests {
     private static let chooses = "choose one, such as --column photo="
 

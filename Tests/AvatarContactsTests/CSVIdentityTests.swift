@@ -2,6 +2,7 @@ import AvatarContacts
 import AvatarCore
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct CSVIdentityTests {
     private static func ids(_ text: String) async throws -> [String?] {
         try await ContactList.of(text, as: .csv).records().map(\.id)

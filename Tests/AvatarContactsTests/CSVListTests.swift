@@ -3,6 +3,7 @@ import AvatarCore
 import Foundation
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct CSVListTests {
     private static let ada = Contact(
         id: "1",

@@ -3,6 +3,7 @@ import AvatarCore
 import Foundation
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct CSVRoundTripTests {
     /// A list as a writer that quotes makes it, and its contacts.
     private struct Written {

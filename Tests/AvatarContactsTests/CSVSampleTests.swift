@@ -2,6 +2,7 @@ import AvatarContacts
 import AvatarCore
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct CSVSampleTests {
     private static func list(_ name: String) throws -> ContactList {
         ContactList(bytes: try Sample.bytes(name), format: .csv, name: name)

@@ -2,6 +2,7 @@ import AvatarContacts
 import AvatarCore
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct CardIdentityTests {
     private static let ada = [
         "FN:Ada Lovelace", "N:Lovelace;Ada;;;", "ORG:AE", "TEL:+44 20 555-0100", "TEL:2", "EMAIL:ada@example.com",

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 /// `docs/contact-list.schema.json` against the reader.
+@Suite(.timeLimit(.minutes(5)))
 struct ContactListSchemaTests {
     private static func schema() throws -> JSONSchema {
         let file = URL(filePath: #filePath).appending(path: "../../../docs/contact-list.schema.json").standardized

@@ -3,6 +3,7 @@ import AvatarCore
 import Foundation
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct ContactListTests {
     private static let contacts = ContactList.of("[{\"id\":\"a\"},{\"id\":\"b\"}]", as: .json)
 

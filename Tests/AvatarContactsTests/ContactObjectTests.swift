@@ -2,6 +2,7 @@ import AvatarContacts
 import AvatarCore
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct ContactObjectTests {
     private static func record(_ object: String) async throws -> ContactRecord? {
         try await ContactList.of("[\(object)]", as: .json).records().first

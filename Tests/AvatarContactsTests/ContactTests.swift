@@ -1,6 +1,7 @@
 import AvatarCore
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct ContactTests {
     private static let photo = ContactImage.photo(ContactPhoto(bytes: [1]))
 

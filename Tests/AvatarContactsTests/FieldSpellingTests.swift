@@ -2,6 +2,7 @@ import AvatarContacts
 import AvatarCore
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct FieldSpellingTests {
     @Test(arguments: [
         #"{"ID":"1","NAME":"Ada","AvatarUrl":"https://a.example/p","E_Mail":"a@a.example"}"#,

@@ -3,6 +3,7 @@ import AvatarCore
 import Foundation
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct ListEncodingTests {
     @Test(arguments: [ContactList.Format.json, .ndjson, .text])
     func refusesBytesThatAreNotUTF8(format: ContactList.Format) throws {

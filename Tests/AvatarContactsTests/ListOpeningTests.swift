@@ -3,6 +3,7 @@ import AvatarCore
 import Foundation
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct ListOpeningTests {
     private static let url = "https://example.com/a"
 

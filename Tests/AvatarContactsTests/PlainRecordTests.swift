@@ -3,6 +3,7 @@ import AvatarCore
 import Testing
 
 /// Records without escapes and nested values are read without `JSONDecoder`, but must give the same contacts.
+@Suite(.timeLimit(.minutes(5)))
 struct PlainRecordTests {
     /// The object with a member in front that only the general decoder reads. It is not a field of a contact.
     private static func general(_ object: String) -> String {

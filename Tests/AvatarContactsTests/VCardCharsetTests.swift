@@ -3,6 +3,7 @@ import AvatarCore
 import Foundation
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct VCardCharsetTests {
     private static let uid = Array("UID:1".utf8)
 

@@ -2,6 +2,7 @@ import AvatarContacts
 import AvatarCore
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct VCardFoldingTests {
     private static let url = "https://example.com/ada.jpg"
 

@@ -3,6 +3,7 @@ import AvatarCore
 import Foundation
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct VCardLimitTests {
     private static func list(_ hostileLines: String) -> ContactList {
         .of(text(hostileLines), as: .vcard)

@@ -2,6 +2,7 @@ import AvatarContacts
 import AvatarCore
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct VCardListTests {
     @Test(arguments: ["", "\r\n \r\n", "\u{FEFF}", "\u{1A}"])
     func emptyListHasNoRecords(text: String) async throws {

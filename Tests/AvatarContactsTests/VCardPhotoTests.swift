@@ -3,6 +3,7 @@ import AvatarCore
 import Foundation
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct VCardPhotoTests {
     private static let gif = "GIF87a"
     private static let base64 = Data(gif.utf8).base64EncodedString()

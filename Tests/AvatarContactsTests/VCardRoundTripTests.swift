@@ -2,6 +2,7 @@ import AvatarContacts
 import AvatarCore
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct VCardRoundTripTests {
     @Test(arguments: 1...150)
     func cardsAreReadAsTheyWereWritten(seed: UInt64) async throws {

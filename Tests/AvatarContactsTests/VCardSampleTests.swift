@@ -2,6 +2,7 @@ import AvatarContacts
 import AvatarCore
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct VCardSampleTests {
     @Test func macOS() async throws {
         let contacts = try await Sample.contacts("apple-macos.vcf")

@@ -2,6 +2,7 @@ import AvatarContacts
 import AvatarCore
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct VCardTextTests {
     @Test(arguments: [
         (["FN:Ada Lovelace", "N:L;A;;;", "NICKNAME:Countess", "ORG:AE"], "Ada Lovelace"),

@@ -3,6 +3,7 @@ import Testing
 @testable import AvatarDigest
 
 /// The published examples of FIPS 180-4 and RFC 1321, and bytes that come in pieces.
+@Suite(.timeLimit(.minutes(5)))
 struct DigestTests {
     private static func hex(_ bytes: [UInt8]) -> String {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

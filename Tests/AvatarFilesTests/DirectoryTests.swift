@@ -9,7 +9,7 @@ import Glibc
 import Darwin
 #endif
 
-@Suite struct DirectoryTests {
+@Suite(.timeLimit(.minutes(5))) struct DirectoryTests {
     @Test func aRootIsMadeWithItsParents() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/one/two/three"
@@ -116,7 +116,7 @@ import Darwin
     }
 }
 
-@Suite struct DiskUsageTests {
+@Suite(.timeLimit(.minutes(5))) struct DiskUsageTests {
     @Test func everythingBelowAFolderCounts() throws {
         try withPlaces { places in
             _ = try places.publish([UInt8](repeating: 1, count: 5000), as: "ab/1.png")
@@ -146,7 +146,7 @@ import Darwin
 }
 
 /// Opening paths beneath a directory gives the same result in one call and component by component.
-@Suite struct BeneathTests {
+@Suite(.timeLimit(.minutes(5))) struct BeneathTests {
     private static let cases: [(path: String, isThere: Bool)] = [
         ("plain", true), ("ab/plain", true), ("ab/cd/plain", true),
         ("none", false), ("ab/none", false), ("plain/below", false), ("", false),

@@ -11,7 +11,7 @@ import Darwin
 #endif
 
 /// A failed call becomes an error that names the call, the path and the reason, and leaves nothing behind.
-@Suite struct FailureTests {
+@Suite(.timeLimit(.minutes(5))) struct FailureTests {
     static let codes: [(Int32, AvatarStoreError.Code, String)] = [
         (ENOSPC, .diskFull, "The disk is full"),
         (EDQUOT, .diskFull, "The disk is full"),

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// A lease belongs to an open file description, so two values of `FetchLeases` exclude each other like two processes.
-@Suite struct FetchLeaseTests {
+@Suite(.timeLimit(.minutes(5))) struct FetchLeaseTests {
     private let ada = AvatarKey(stored: "https://example.org/ada.png")
     private let bob = AvatarKey(stored: "https://example.org/bob.png")
 

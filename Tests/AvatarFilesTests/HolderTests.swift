@@ -1,12 +1,14 @@
 import AvatarCore
 import AvatarFiles
+import AvatarStoreTesting
 import Foundation
+import ProgramRunning
 import Testing
 
 /// A lock belongs to an open file, not to a process: a holder released here is as dead as a process that ended.
-@Suite struct HolderTests {
-    @Test func aLiveHolderIsNotTakenOver() throws {
-        try withStaging { staging in
+@Suite(.timeLimit(.minutes(5))) struct HolderTests {
+    @Test func aLiveHolderIsNotTakenOver() async throws {
+        try await withStaging { staging in
             let holder = try Holder(in: staging)
 
             #expect(holder.name.wholeMatch(of: /[0-9a-f]{16}/) != nil)
@@ -17,9 +19,9 @@ import Testing
         }
     }
 
-    @Test func aDeadHolderIsTakenOverByOne() throws {
-        try withStaging { staging in
-            let name = try makeDeadHolder(in: staging)
+    @Test func aDeadHolderIsTakenOverByOne() async throws {
+        try await withStaging { staging in
+            let name = try await makeDeadHolder(in: staging)
             #expect(try !Holder.isAlive(name, in: staging))
 
             let heir = try #require(try Holder.takeOver(name, in: staging))
@@ -31,15 +33,15 @@ import Testing
         }
     }
 
-    @Test func deadSuccessorLeavesTheNameToTheNext() throws {
-        try withStaging { staging in
-            let name = try makeDeadHolder(in: staging)
+    @Test func deadSuccessorLeavesTheNameToTheNext() async throws {
+        try await withStaging { staging in
+            let name = try await makeDeadHolder(in: staging)
             do {
                 let heir = try #require(try Holder.takeOver(name, in: staging))
                 #expect(try Holder.takeOver(name, in: staging) == nil)
                 withExtendedLifetime(heir) {}
             }
-            try waitForDeath(of: name, in: staging)
+            try await waitForDeath(of: name, in: staging)
 
             let next = try Holder.takeOver(name, in: staging)
 
@@ -47,9 +49,9 @@ import Testing
         }
     }
 
-    @Test func releasedNameIsGone() throws {
-        try withStaging { staging in
-            let name = try makeDeadHolder(in: staging)
+    @Test func releasedNameIsGone() async throws {
+        try await withStaging { staging in
+            let name = try await makeDeadHolder(in: staging)
             try #require(try Holder.takeOver(name, in: staging)).release()
 
             #expect(try Holder.names(in: staging) == [])
@@ -58,8 +60,8 @@ import Testing
     }
 
     /// The lock file is gone with the staging folder, but the holder's pending work must still be finished.
-    @Test func aHolderWithoutALockFileIsDead() throws {
-        try withStaging { staging in
+    @Test func aHolderWithoutALockFileIsDead() async throws {
+        try await withStaging { staging in
             #expect(try !Holder.isAlive("0123456789abcdef", in: staging))
             #expect(try Holder.names(in: staging) == [])
 
@@ -69,9 +71,9 @@ import Testing
         }
     }
 
-    @Test func deadAndLiveHoldersAreListedAndNothingElse() throws {
-        try withStaging { staging in
-            let dead = try makeDeadHolder(in: staging)
+    @Test func deadAndLiveHoldersAreListedAndNothingElse() async throws {
+        try await withStaging { staging in
+            let dead = try await makeDeadHolder(in: staging)
             let alive = try Holder(in: staging)
             try Data().write(to: URL(filePath: staging.path + "/caches.store-id"))
             try FileManager.default.createDirectory(
@@ -83,8 +85,8 @@ import Testing
         }
     }
 
-    @Test func holdersHaveNamesOfTheirOwn() throws {
-        try withStaging { staging in
+    @Test func holdersHaveNamesOfTheirOwn() async throws {
+        try await withStaging { staging in
             let holders = try (0..<50).map { _ in try Holder(in: staging) }
 
             #expect(Set(holders.map(\.name)).count == 50)
@@ -94,45 +96,42 @@ import Testing
 
     /// `flock(1)` exits with 1 if the lock is taken.
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/flock")))
-    func anotherProcessFindsTheLockHeldOrFree() throws {
-        try withStaging { staging in
-            let dead = try makeDeadHolder(in: staging)
+    func anotherProcessFindsTheLockHeldOrFree() async throws {
+        try await withStaging { staging in
+            let dead = try await makeDeadHolder(in: staging)
             let alive = try Holder(in: staging)
 
-            #expect(try statusOfLocking(alive.name, in: staging) == 1)
-            #expect(try statusOfLocking(dead, in: staging) == 0)
+            #expect(try await statusOfLocking(alive.name, in: staging) == 1)
+            #expect(try await statusOfLocking(dead, in: staging) == 0)
             withExtendedLifetime(alive) {}
         }
     }
 
-    private func statusOfLocking(_ name: String, in staging: Directory) throws -> Int32 {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/flock")
-        process.arguments = ["--nonblock", "\(staging.path)/\(name).lock", "true"]
-        try process.run()
-        process.waitUntilExit()
-        return process.terminationStatus
+    private func statusOfLocking(_ name: String, in staging: Directory) async throws -> Int32 {
+        let file = "\(staging.path)/\(name).lock"
+        return try await Workplace().run(tool: "/usr/bin/flock", ["--nonblock", file, "true"]).status
     }
 
     /// Creates a holder and drops it, like a process that ends.
-    private func makeDeadHolder(in staging: Directory) throws -> String {
+    private func makeDeadHolder(in staging: Directory) async throws -> String {
         let name = try Holder(in: staging).name
-        try waitForDeath(of: name, in: staging)
+        try await waitForDeath(of: name, in: staging)
         return name
     }
 
     /// A program that another test is starting has copies of all descriptors until it runs, and so holds the lock.
-    private func waitForDeath(of name: String, in staging: Directory) throws {
-        for _ in 0..<5000 where try Holder.isAlive(name, in: staging) { usleep(1000) }
+    private func waitForDeath(of name: String, in staging: Directory) async throws {
+        try await waitUntil { try !Holder.isAlive(name, in: staging) }
     }
 
-    private func withStaging(_ body: (Directory) throws -> Void) throws {
-        try withTemporaryDirectory { try body(Directory(opening: $0)) }
+    private func withStaging(_ body: (Directory) async throws -> Void) async throws {
+        let workplace = try Workplace()
+        try await body(Directory(opening: workplace.path))
     }
 
     /// An empty name would lead to the staging folder itself.
-    @Test func onlyNamesOfHoldersCount() throws {
-        try withStaging { staging in
+    @Test func onlyNamesOfHoldersCount() async throws {
+        try await withStaging { staging in
             let holder = try Holder(in: staging)
             for name in [".lock", "x.lock", "0123456789ABCDEG.lock"] {
                 try Data().write(to: URL(filePath: staging.path + "/" + name))

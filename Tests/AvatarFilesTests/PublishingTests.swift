@@ -5,7 +5,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-@Suite struct PublishingTests {
+@Suite(.timeLimit(.minutes(5))) struct PublishingTests {
     @Test(arguments: [false, true])
     func aPublishedFileIsInItsFolderAndNoLongerStaged(isDurable: Bool) throws {
         try withPlaces { places in
@@ -124,7 +124,7 @@ import Testing
     }
 }
 
-@Suite struct FileNameTests {
+@Suite(.timeLimit(.minutes(5))) struct FileNameTests {
     private static let digest = [UInt8](0x12...0x31)
 
     @Test(arguments: [(ImageFormat.png, "png"), (.jpeg, "jpg"), (.svg, "svg"), (ImageFormat(rawValue: "x/y"), "img")])
@@ -151,7 +151,7 @@ import Testing
     }
 }
 
-@Suite struct PictureNameTests {
+@Suite(.timeLimit(.minutes(5))) struct PictureNameTests {
     @Test(
         "names are what a person would call the image, and safe everywhere",
         arguments: [

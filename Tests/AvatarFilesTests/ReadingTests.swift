@@ -3,7 +3,7 @@ import AvatarFiles
 import Foundation
 import Testing
 
-@Suite struct ReadingTests {
+@Suite(.timeLimit(.minutes(5))) struct ReadingTests {
     @Test(arguments: [1, 4096, 1_000_000])
     func aReadGivesTheExactBytes(length: Int) throws {
         try withPlaces { places in
@@ -124,7 +124,7 @@ import Testing
 }
 
 /// No call leaks a descriptor. Linux lists the open ones in `/proc/self/fd` (proc(5)).
-@Suite(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/fd")))
+@Suite(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/fd")), .timeLimit(.minutes(5)))
 struct OpenDescriptorTests {
     private struct Stop: Error {}
 

@@ -3,7 +3,7 @@ import AvatarFiles
 import Foundation
 import Testing
 
-@Suite struct RootMarkTests {
+@Suite(.timeLimit(.minutes(5))) struct RootMarkTests {
     private static let id = String(repeating: "0123456789abcdef", count: 2)
     private static let other = String(repeating: "f", count: 32)
 

@@ -4,7 +4,7 @@ import AvatarFiles
 import Foundation
 import Testing
 
-@Suite struct StagingTests {
+@Suite(.timeLimit(.minutes(5))) struct StagingTests {
     @Test(arguments: [[], [0], [1], [64], [1, 63, 64, 65, 100_000], [0, 5, 0]])
     func digestAndSizeAreThoseOfAllChunks(lengths: [Int]) throws {
         try withPlaces { places in

@@ -5,6 +5,7 @@ import Testing
 @testable import AvatarStore
 
 /// Eviction from the memory cache, and its agreement with the store.
+@Suite(.timeLimit(.minutes(5)))
 struct MemoryCacheTests {
     private func image(_ key: AvatarKey, _ count: Int) -> AvatarImage {
         let file = AvatarFile(

@@ -5,6 +5,7 @@ import Testing
 @testable import AvatarFrontEnds
 
 /// The previews that the scanner finds in arriving images.
+@Suite(.timeLimit(.minutes(5)))
 struct PreviewScannerTests {
     private struct Prefix: ByteSource {
         let bytes: [UInt8]

@@ -1,6 +1,7 @@
 import AvatarImages
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct BMPParserTests {
     private let bytes: [UInt8]
 

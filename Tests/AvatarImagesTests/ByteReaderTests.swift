@@ -3,6 +3,7 @@ import Testing
 
 @testable import AvatarImages
 
+@Suite(.timeLimit(.minutes(5)))
 struct ByteReaderTests {
     @Test(arguments: ImageFixture.all)
     func smallImageCostsOneRead(fixture: ImageFixture) throws {

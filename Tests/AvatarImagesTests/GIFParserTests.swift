@@ -1,6 +1,7 @@
 import AvatarImages
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct GIFParserTests {
     /// A header with a screen of 4 x 3 pixels and no color table.
     private let screen = Array("GIF89a".utf8) + [4, 0, 3, 0, 0, 0, 0]

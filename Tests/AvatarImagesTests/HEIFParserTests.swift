@@ -1,6 +1,7 @@
 import AvatarImages
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct HEIFParserTests {
     private let noFlags: [UInt8] = [0, 0, 0, 0]
     private let fileType: [UInt8] = .box("ftyp", Array("mif1".utf8) + [0, 0, 0, 0] + Array("mif1".utf8))

@@ -1,6 +1,7 @@
 import AvatarImages
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct ICOParserTests {
     private let bytes: [UInt8]
 

@@ -2,6 +2,7 @@ import AvatarImages
 import Testing
 
 /// Damaged files are accepted or refused, but never crash a parser or make it read the file many times.
+@Suite(.timeLimit(.minutes(5)))
 struct ImageDamageTests {
     @Test(arguments: ImageFixture.all)
     func survivesEveryByteChanged(fixture: ImageFixture) throws {

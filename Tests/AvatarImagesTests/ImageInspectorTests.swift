@@ -2,6 +2,7 @@ import AvatarCore
 import AvatarImages
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct ImageInspectorTests {
     @Test(arguments: ImageFixture.all)
     func recognisesFormatAndSize(fixture: ImageFixture) throws {

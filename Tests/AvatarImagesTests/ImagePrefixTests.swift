@@ -2,6 +2,7 @@ import AvatarImages
 import Testing
 
 /// The verdict on the first bytes of a file, before the rest has arrived.
+@Suite(.timeLimit(.minutes(5)))
 struct ImagePrefixTests {
     @Test(arguments: ImageFixture.all)
     func everyPrefixOfAnImageIsAccepted(fixture: ImageFixture) throws {

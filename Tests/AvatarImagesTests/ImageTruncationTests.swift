@@ -2,6 +2,7 @@ import AvatarCore
 import AvatarImages
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct ImageTruncationTests {
     @Test(arguments: ImageFixture.all)
     func everyPrefixIsRefused(fixture: ImageFixture) throws {

@@ -1,6 +1,7 @@
 import AvatarImages
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct JPEG2000ParserTests {
     private let codestream: [UInt8]
     /// Where the first tile-part's marker is; its length follows 6 bytes later.

@@ -1,6 +1,7 @@
 import AvatarImages
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct JPEGParserTests {
     private let baseline: [UInt8]
     /// The offset of the frame header's marker.

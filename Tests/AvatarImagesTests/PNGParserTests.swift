@@ -1,6 +1,7 @@
 import AvatarImages
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct PNGParserTests {
     private let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 

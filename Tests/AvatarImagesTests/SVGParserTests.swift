@@ -1,6 +1,7 @@
 import AvatarImages
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct SVGParserTests {
     @Test(arguments: [
         (#"<svg width="40" height="30"/>"#, 40, 30),

@@ -1,6 +1,7 @@
 import AvatarImages
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct TIFFParserTests {
     /// A field of a directory in a little-endian file.
     private func field(_ tag: UInt16, type: UInt16 = 4, count: UInt32 = 1, _ value: UInt32) -> [UInt8] {

@@ -1,6 +1,7 @@
 import AvatarImages
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct WebPParserTests {
     private func file(_ chunks: [UInt8]...) -> [UInt8] {
         let content = Array("WEBP".utf8) + Array(chunks.joined())

@@ -54,7 +54,7 @@ struct CancellationTests {
         }
         // The one connection of its host is taken.
         let first = Task { _ = try await read(client, origin.url("/first")) }
-        while origin.requestCount == 0 { try await Task.sleep(for: .milliseconds(1)) }
+        try await origin.waitForRequests()
 
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<Self.count {
@@ -84,7 +84,7 @@ struct CancellationTests {
         #expect(try Sockets.count(to: origin.port) == 0)
         // After a while the system gives up connections of its own.
         #expect(try Sockets.count(to: blackHole.port) <= ownSockets)
-        while origin.openConnections > 0 { try await Task.sleep(for: .milliseconds(1)) }
+        try await origin.waitForNoConnection()
         try await origin.stop()
         blackHole.close()
     }
@@ -110,7 +110,7 @@ struct CancellationTests {
             for await _ in reading {}
         case .waiting:
             let target = url.dropFirst(origin.url("").count - 1)
-            while origin.requestCount(for: String(target)) == 0 { try await Task.sleep(for: .milliseconds(1)) }
+            try await origin.waitForRequests(for: String(target))
         case .queued, .resolving, .connecting:
             // None of these can go on, so each moment is one of the state, or before it.
             for _ in 0..<Int.random(in: 0...20) { await Task.yield() }

@@ -3,6 +3,7 @@ import AvatarOriginRules
 import Foundation
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct ConnectFailureTests {
     @Test(
         arguments: [

@@ -5,6 +5,7 @@ import HTTPTypes
 import Testing
 
 /// Heads and framing that libcurl reads in its own way.
+@Suite(.timeLimit(.minutes(5)))
 struct FramingTests {
     private func read(_ head: String, _ body: String = "face") async throws -> Received {
         try await withClient { client, origin in

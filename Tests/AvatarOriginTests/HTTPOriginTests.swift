@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// What our clients promise beyond the conformance checks: their own fields, the guard, the trust roots.
-@Suite(.eachClient)
+@Suite(.eachClient, .timeLimit(.minutes(5)))
 struct HTTPOriginTests {
     private var fields: HTTPFields {
         var fields = HTTPFields()

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// The checks before the client sends anything to a hop.
-@Suite(.eachClient)
+@Suite(.eachClient, .timeLimit(.minutes(5)))
 struct HostGuardTests {
     // MARK: Addresses of names
 

@@ -5,6 +5,7 @@ import Foundation
 import Synchronization
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct NameLookupTests {
     /// A resolver that leaves names without an answer until it is told.
     private final class Gate: Sendable {

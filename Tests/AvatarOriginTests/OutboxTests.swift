@@ -6,7 +6,7 @@ import Testing
 
 @testable import AvatarOriginNIO
 
-@Suite("Requests on their way to the event loops")
+@Suite("Requests on their way to the event loops", .timeLimit(.minutes(5)))
 struct OutboxTests {
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
     private let outbox: Outbox

@@ -6,7 +6,7 @@ import ProgramRunning
 import Testing
 
 /// http through a proxy that takes every host to the one origin. `NetworkTests` has https.
-@Suite(.eachClient)
+@Suite(.eachClient, .timeLimit(.minutes(5)))
 struct ProxyTests {
     private static let outside = NameLookup.Resolver.knowing([
         "pictures.example": .addresses("93.184.216.34", "2606:2800:21f::1"),

@@ -6,7 +6,7 @@ import AvatarPlaceholderPNG
 import Testing
 
 /// Placeholders as PNG, checked by two independent readers: the store's image inspector and libpng.
-@Suite struct PlaceholderPNGTests {
+@Suite(.timeLimit(.minutes(5))) struct PlaceholderPNGTests {
     private static let names = [
         "Ada Lovelace", "ada", "Ⅿ", "", "иван петров", "E\u{301}lodie Zidane", "محمد علي", "דוד לוי", "王小明", "さくら はな",
         "김 철수", "नि शा", "क्षितिज", "🦊 Fox", "🦊", "Wilhelmina Wagner", "j p",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AvatarPlaceholder
 
-@Suite struct AvatarPlaceholderTests {
+@Suite(.timeLimit(.minutes(5))) struct AvatarPlaceholderTests {
     @Test(
         "initials are grapheme clusters",
         arguments: [

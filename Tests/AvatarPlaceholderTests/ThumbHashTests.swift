@@ -3,7 +3,7 @@ import Testing
 @testable import AvatarPlaceholder
 
 /// ThumbHashes of the encoder, and random bytes.
-@Suite struct ThumbHashTests {
+@Suite(.timeLimit(.minutes(5))) struct ThumbHashTests {
     /// The hash of an opaque picture of 40 × 30 pixels.
     private static let opaque: [UInt8] = [
         220, 247, 5, 45, 142, 63, 134, 119, 164, 121, 119, 125, 136, 199, 87, 121, 11, 53, 233, 130, 8,

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AvatarSQLite
 
-@Suite struct ConnectionTests {
+@Suite(.timeLimit(.minutes(5))) struct ConnectionTests {
     @Test func aClosedConnectionRefusesEverything() throws {
         let connection = try Connection()
         let statement = try connection.statement("SELECT 1")

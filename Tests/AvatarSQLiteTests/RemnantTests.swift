@@ -4,7 +4,7 @@ import Testing
 @testable import AvatarSQLite
 
 /// Copies of deleted texts in the unused room of a page, written there by hand.
-@Suite struct RemnantTests {
+@Suite(.timeLimit(.minutes(5))) struct RemnantTests {
     private static let secret = "https://example.org/people/ada-lovelace.png"
 
     @Test(

@@ -4,7 +4,7 @@ import Testing
 @testable import AvatarSQLite
 
 /// Each result code, produced by a real cause.
-@Suite struct SQLiteErrorTests {
+@Suite(.timeLimit(.minutes(5))) struct SQLiteErrorTests {
     @Test func aLockOfAnotherConnectionIsBusy() throws {
         try withTemporaryPath { path in
             let first = try Connection(path: path, access: .readWrite)

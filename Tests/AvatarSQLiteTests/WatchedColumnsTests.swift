@@ -3,7 +3,7 @@ import Testing
 @testable import AvatarSQLite
 
 /// A statement that writes what is watched either tells of it or does not run.
-@Suite struct WatchedColumnsTests {
+@Suite(.timeLimit(.minutes(5))) struct WatchedColumnsTests {
     private static let watched = WatchedColumns(
         updates: ["face": .only(["picture"]), "picture": .allBut(["used"])],
         deletions: ["face"],

@@ -7,6 +7,7 @@ import HTTPTypes
 import Testing
 
 /// The body of a response as pieces, and readers of the changes that have to start over.
+@Suite(.timeLimit(.minutes(5)))
 struct BodyTests {
     private let photo = ResponderFixture.photo
 

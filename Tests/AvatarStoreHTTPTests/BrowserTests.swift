@@ -1,11 +1,12 @@
 import AvatarStoreTesting
 import Foundation
+import ProgramRunning
 import Testing
 
 @testable import AvatarStoreHTTP
 
 /// The exported pages in a real browser, if this machine has one.
-@Suite(.enabled(if: Browser.path != nil, "There is no chromium on PATH."))
+@Suite(.enabled(if: Browser.path != nil, "There is no chromium on PATH."), .timeLimit(.minutes(5)))
 struct BrowserTests {
     @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func pagesFitAndObeyTheirPolicy(isDark: Bool) async throws {
@@ -26,8 +27,8 @@ struct BrowserTests {
                 )
 
                 let found = try #require(
-                    run.output.firstMatch(of: /<pre id="result">([^<]*)<\/pre>/),
-                    "\(run.errors.suffix(500))"
+                    run.text.firstMatch(of: /<pre id="result">([^<]*)<\/pre>/),
+                    "\(run.messages.suffix(500))"
                 )
                 let frames = try JSONDecoder().decode([Frame].self, from: Data(String(found.1).utf8))
                 #expect(frames.count == pages.count * Self.widths.count)
@@ -39,7 +40,7 @@ struct BrowserTests {
                     #expect(frame.smallTargets == [], "\(frame.page) at \(frame.width)")
                 }
                 // Violations of the policy and errors of pages are messages of the console.
-                #expect(!run.errors.contains("CONSOLE"), "\(run.errors.suffix(500))")
+                #expect(!run.messages.contains("CONSOLE"), "\(run.messages.suffix(500))")
             }
         }
     }
@@ -105,11 +106,6 @@ struct BrowserTests {
 
 /// The browser of this machine.
 private enum Browser {
-    struct Run {
-        let output: String
-        let errors: String
-    }
-
     /// The path of Chromium; `nil` if there is none.
     static let path = ["chromium", "chromium-browser", "google-chrome"].lazy.compactMap { name in
         (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map { "\($0)/\(name)" }
@@ -118,29 +114,16 @@ private enum Browser {
 
     /// Runs the browser without a window on a profile of its own in `folder`.
     static func run(_ arguments: [String], in folder: URL) async throws -> Run {
-        let process = Process()
-        process.executableURL = URL(filePath: try #require(path))
         // The sandbox of the browser needs rights that a container has not.
         let flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run"]
         let profile = "--user-data-dir=" + folder.appending(path: "profile").path(percentEncoded: false)
-        process.arguments = flags + ["--enable-logging=stderr", profile] + arguments
-        // Files: a full pipe without a reader would block the browser.
-        let streams = ["output", "errors"].map { folder.appending(path: $0) }
-        for stream in streams { try Data().write(to: stream) }
-        process.standardOutput = try FileHandle(forWritingTo: streams[0])
-        process.standardError = try FileHandle(forWritingTo: streams[1])
-        try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Void, any Error>) in
-            process.terminationHandler = { _ in ended.resume() }
-            do {
-                try process.run()
-            } catch {
-                process.terminationHandler = nil
-                ended.resume(throwing: error)
-            }
-        }
-        #expect(process.terminationStatus == 0)
-        let texts = try streams.map { String(decoding: try Data(contentsOf: $0), as: UTF8.self) }
-        return Run(output: texts[0], errors: texts[1])
+        let run = try await Workplace().run(
+            tool: try #require(path),
+            flags + ["--enable-logging=stderr", profile] + arguments,
+            environment: ProcessInfo.processInfo.environment
+        )
+        #expect(run.status == 0)
+        return run
     }
 
     /// A temporary folder for `body`.

@@ -5,6 +5,7 @@ import Testing
 @testable import AvatarStoreHTTP
 
 /// Conditions that a store cannot produce in a test: similar entity tags, and dates close to the time of the file.
+@Suite(.timeLimit(.minutes(5)))
 struct ConditionsTests {
     private static let digest = String(repeating: "0123456789abcdef", count: 4)
     /// Published half a second after Sun, 06 Nov 1994 08:49:37 GMT. A date in a field has whole seconds.

@@ -5,6 +5,7 @@ import Testing
 
 /// Pages whose texts and paths all contain special characters of HTML. Each text is escaped, even one that the program makes
 /// itself.
+@Suite(.timeLimit(.minutes(5)))
 struct EscapingTests {
     private static let hostile = "\"'<i>&"
     private static let frame = PageFrame(

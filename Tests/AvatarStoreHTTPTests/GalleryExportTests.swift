@@ -6,6 +6,7 @@ import Testing
 @testable import AvatarStoreHTTP
 
 /// The gallery as files.
+@Suite(.timeLimit(.minutes(5)))
 struct GalleryExportTests {
     /// Exports with `query` to a new folder and passes it to `body`.
     private func export(

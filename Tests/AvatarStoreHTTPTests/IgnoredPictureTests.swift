@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// The response for an ignored picture is that for no picture.
-@Suite struct IgnoredPictureTests {
+@Suite(.timeLimit(.minutes(5))) struct IgnoredPictureTests {
     @Test func ignoredPictureGivesTheSameResponseAsNone() async throws {
         try await ResponderFixture.with { fixture in
             let digest = Hexadecimal.text(ContentDigest.sha256(ResponderFixture.face))

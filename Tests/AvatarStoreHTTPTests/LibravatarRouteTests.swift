@@ -5,6 +5,7 @@ import HTTPTypes
 import Testing
 
 /// `/avatar/HASH`.
+@Suite(.timeLimit(.minutes(5)))
 struct LibravatarRouteTests {
     /// Digests as `openssl md5` and `openssl sha256` print them: of ada@example.org, who has a picture, of ben@example.org, who
     /// has none, and two that no contact has.

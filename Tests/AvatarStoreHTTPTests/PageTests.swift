@@ -7,6 +7,7 @@ import Testing
 @testable import AvatarStoreHTTP
 
 /// The pages for people, as a server gives them.
+@Suite(.timeLimit(.minutes(5)))
 struct PageTests {
     /// A store with the hostile contacts: their images have hostile paths, ETags and fields.
     static func withHostileStore(_ body: (StoreFixture) async throws -> Void) async throws {

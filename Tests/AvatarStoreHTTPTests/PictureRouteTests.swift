@@ -7,6 +7,7 @@ import HTTPTypes
 import Testing
 
 /// `/contacts/ID/picture` and `/images/SHA256.EXT`.
+@Suite(.timeLimit(.minutes(5)))
 struct PictureRouteTests {
     private let face = ResponderFixture.face
     private static let digest = SHA256.hash(ResponderFixture.face).map { String(format: "%02x", $0) }.joined()

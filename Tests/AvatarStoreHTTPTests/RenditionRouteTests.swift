@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// `?size=`, `?format=` and `?square=`: renditions, which the first request makes.
-@Suite struct RenditionRouteTests {
+@Suite(.timeLimit(.minutes(5))) struct RenditionRouteTests {
     private let face = SampleImage.png(seed: 1, byteCount: 40_000)
     private let other = SampleImage.png(seed: 2, byteCount: 30_000)
 

@@ -6,6 +6,7 @@ import HTTPTypes
 import Testing
 
 /// The routes for programs and for people, and requests that no route takes.
+@Suite(.timeLimit(.minutes(5)))
 struct RouteTests {
     @Test func contactsArePaged() async throws {
         try await ResponderFixture.with { fixture in

@@ -1,17 +1,18 @@
 import AvatarCore
+import AvatarStoreTesting
 import Foundation
 import Testing
 
 @testable import AvatarStoreS3
 
-@Suite(.serialized)
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct CancellationTests {
     @Test func aSilentServiceDoesNotDelayCancellation() async throws {
         let server = try LyingServer { _, _ in .silence }
         let tier = try S3Tier.at(server)
         // 40 tasks for 16 connections, so some of them wait.
         let tasks = (0..<40).map { number in Task { try await tier.put("a/\(number)", [1, 2, 3]) } }
-        while server.requests.count < 16 { try await Task.sleep(for: .milliseconds(5)) }
+        try await waitUntil { server.requests.count >= 16 }
         let start = ContinuousClock.now
         for task in tasks { task.cancel() }
         for task in tasks {
@@ -25,8 +26,7 @@ struct CancellationTests {
         let server = try LyingServer { _, _ in .error("503 Slow", "SlowDown", fields: ["Retry-After: 5"]) }
         let tier = try S3Tier.at(server)
         let task = Task { try await tier.put("a", []) }
-        while server.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
-        try await Task.sleep(for: .milliseconds(20))
+        try await waitUntil { !server.requests.isEmpty }
         let start = ContinuousClock.now
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
@@ -47,13 +47,8 @@ struct CancellationTests {
                 }
             }
         }
-        // A tier has at least three descriptors. Tests that run at the same time have some too, but fewer than that.
-        var after = try Socket.openDescriptors()
-        for _ in 0..<100 where after - before >= tiers {
-            try await Task.sleep(for: .milliseconds(20))
-            after = try Socket.openDescriptors()
-        }
-        #expect(after - before < tiers)
+        // A tier has at least three descriptors. Tests that run at the same time have some too, and give them back.
+        try await waitUntil { try Socket.openDescriptors() - before < tiers }
     }
 }
 

@@ -4,6 +4,7 @@ import Testing
 
 @testable import AvatarStoreS3
 
+@Suite(.timeLimit(.minutes(5)))
 struct ConfigurationTests {
     private static let keys = ["AWS_ACCESS_KEY_ID": "account:user", "AWS_SECRET_ACCESS_KEY": "hidden"]
 

@@ -5,7 +5,11 @@ import Testing
 @testable import AvatarStoreS3
 
 /// The errors of real engines.
-@Suite(.enabled("needs an S3 engine; see the reason printed above") { !EngineName.available.isEmpty }, .serialized)
+@Suite(
+    .enabled("needs an S3 engine; see the reason printed above") { !EngineName.available.isEmpty },
+    .serialized,
+    .timeLimit(.minutes(5))
+)
 struct EngineRefusalTests {
     /// The error of a listing with a changed configuration.
     private static func error(

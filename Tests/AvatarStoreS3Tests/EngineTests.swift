@@ -20,7 +20,11 @@ enum EngineName: String, CaseIterable, Sendable {
 }
 
 /// The promises of `SharedTier`, against real engines.
-@Suite(.enabled("needs an S3 engine; see the reason printed above") { !EngineName.available.isEmpty }, .serialized)
+@Suite(
+    .enabled("needs an S3 engine; see the reason printed above") { !EngineName.available.isEmpty },
+    .serialized,
+    .timeLimit(.minutes(5))
+)
 struct EngineTests {
     @Test(arguments: EngineName.available)
     func objectsAreStoredReplacedAndDeleted(_ name: EngineName) async throws {

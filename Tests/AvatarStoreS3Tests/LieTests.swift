@@ -5,6 +5,7 @@ import Testing
 @testable import AvatarStoreS3
 
 /// Responses that break the rules, or that name a failure.
+@Suite(.timeLimit(.minutes(5)))
 struct LieTests {
     private static func error(
         of call: (S3Tier) async throws -> some Any,

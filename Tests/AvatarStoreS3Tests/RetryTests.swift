@@ -4,6 +4,7 @@ import Testing
 
 @testable import AvatarStoreS3
 
+@Suite(.timeLimit(.minutes(5)))
 struct RetryTests {
     @Test(arguments: ["503 SlowDown", "500 InternalError", "502 Bad", "504 Gateway", "429 TooManyRequests"])
     func temporaryFailuresAreRetried(_ status: String) async throws {

@@ -5,6 +5,7 @@ import Testing
 @testable import AvatarStoreS3
 
 /// The signature of libcurl, compared with one made here by the rules of Signature Version 4.
+@Suite(.timeLimit(.minutes(5)))
 struct SignatureTests {
     /// The Authorization field that `request` must have.
     private static func authorization(_ request: LyingServer.Request, secret: String) throws -> String {

@@ -1,31 +1,36 @@
 import AvatarCore
+import AvatarStoreTesting
 import Foundation
+import ProgramRunning
 import Testing
 
 @testable import AvatarStoreS3
 
 /// Certificates, against a server of the program `openssl`, which answers each GET with a page.
-@Suite(.enabled("needs the program openssl") { system("command -v openssl >/dev/null") == 0 }, .serialized)
+@Suite(
+    .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl"), "openssl is not installed"),
+    .serialized,
+    .timeLimit(.minutes(5))
+)
 struct TLSTests {
-    /// A server with a certificate for `name`, and the file of the certificate. It ends when its input does.
-    private final class Server {
+    /// A server with a certificate for `name`, and the file of the certificate.
+    private struct Server {
         let port: UInt16
-        let certificate: String
-        private let folder: String
-        private let input: UnsafeMutablePointer<FILE>
+        private let workplace: Workplace
 
-        init(name: String) throws {
-            port = try Socket.freePorts(1)
-            folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)").path()
-            certificate = folder + "/certificate.pem"
-            let command = """
-                cd '\(folder)' && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=test \
-                -addext 'subjectAltName=\(name)' -keyout key.pem -out certificate.pem 2>/dev/null && \
-                { openssl s_server -quiet -accept \(port) -cert certificate.pem -key key.pem -www </dev/null >/dev/null 2>&1 & \
-                cat >/dev/null; kill $!; }
-                """
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            input = try #require(popen(command, "we"))
+        var certificate: String { workplace.path("certificate.pem") }
+
+        init(name: String) async throws {
+            (port, workplace) = (try Socket.freePorts(1), try Workplace())
+            let files = ["-keyout", workplace.path("key.pem"), "-out", workplace.path("certificate.pem")]
+            let request = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+            let names = ["-days", "2", "-subj", "/CN=test", "-addext", "subjectAltName=\(name)"]
+            try await workplace.run(tool: "/usr/bin/openssl", request + names + files).requireSuccess()
+            let server = try await workplace.start(
+                tool: "/usr/bin/openssl",
+                ["s_server", "-accept", "\(port)", "-cert", certificate, "-key", workplace.path("key.pem"), "-www"]
+            )
+            try await waitUntil(every: .milliseconds(5)) { try server.lines.contains("ACCEPT") || server.hasEnded }
         }
 
         /// The error of a read with the certificates in `file`; `nil` for a success.
@@ -35,25 +40,18 @@ struct TLSTests {
                 endpoint: "https://127.0.0.1:\(port)",
                 credentials: S3Credentials(accessKey: "a", secretKey: "b")
             )
-            (configuration.certificateFile, configuration.attempts) = (file, 8)
+            configuration.certificateFile = file
             do {
-                // Attempts cover the time until the server listens.
                 _ = try await S3Tier(configuration).get("a", limit: 100_000)
                 return nil
             } catch let error as SharedTierError {
                 return error
             }
         }
-
-        deinit {
-            pclose(input)
-            // If this fails, the folder stays with the system's temporary files, which the system deletes.
-            try? FileManager.default.removeItem(atPath: folder)
-        }
     }
 
     @Test func aCertificateFileIsTrustedInPlaceOfTheSystems() async throws {
-        let server = try Server(name: "IP:127.0.0.1")
+        let server = try await Server(name: "IP:127.0.0.1")
         let error = try await server.error(trusting: nil)
         #expect(error?.kind == .invalidConfiguration)
         #expect(error?.message.contains("not from a trusted authority") == true, "\(error?.message ?? "")")
@@ -61,7 +59,7 @@ struct TLSTests {
     }
 
     @Test func aCertificateForAnotherNameIsRefused() async throws {
-        let server = try Server(name: "DNS:other.example.com")
+        let server = try await Server(name: "DNS:other.example.com")
         #expect(try await server.error(trusting: nil)?.kind == .invalidConfiguration)
         let error = try await server.error(trusting: server.certificate)
         #expect(error?.kind == .invalidConfiguration)
@@ -69,7 +67,7 @@ struct TLSTests {
     }
 
     @Test func aMissingCertificateFileIsNamed() async throws {
-        let server = try Server(name: "IP:127.0.0.1")
+        let server = try await Server(name: "IP:127.0.0.1")
         #expect(try await server.error(trusting: nil)?.kind == .invalidConfiguration)
         let error = try await server.error(trusting: "/nonexistent.pem")
         #expect(error?.kind == .invalidConfiguration)

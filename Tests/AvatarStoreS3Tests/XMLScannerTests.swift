@@ -3,6 +3,7 @@ import Testing
 
 @testable import AvatarStoreS3
 
+@Suite(.timeLimit(.minutes(5)))
 struct XMLScannerTests {
     private static func elements(_ text: String) -> [String]? {
         var found: [String] = []

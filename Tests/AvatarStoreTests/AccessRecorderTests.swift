@@ -4,7 +4,7 @@ import Testing
 @testable import AvatarStore
 
 /// Which times of use are written when the timer fires, and which before an eviction.
-@Suite struct AccessRecorderTests {
+@Suite(.timeLimit(.minutes(5))) struct AccessRecorderTests {
     /// Reads the image, and returns the number of times that a write with `scope` takes.
     private func uses(_ store: AvatarStore, _ scope: AccessRecorder.Scope) throws -> Int {
         _ = try store.storedAvatar(for: AvatarKey(name: "me"))

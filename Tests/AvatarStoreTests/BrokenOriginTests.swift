@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// No response of a broken origin harms a stored image.
+@Suite(.timeLimit(.minutes(5)))
 struct BrokenOriginTests {
     private static let face = SampleImage.identicon(for: "ada")
 

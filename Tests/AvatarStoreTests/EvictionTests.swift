@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct EvictionTests {
     /// Stores `count` images of 1,000 bytes one after the other.
     private func fill(_ fixture: StoreFixture, _ count: Int) async throws -> [AvatarKey] {

@@ -11,6 +11,7 @@ import Darwin
 
 /// Each file call of each change fails once: the error names it, the old image is served, index and disk agree, and the
 /// next attempt succeeds.
+@Suite(.timeLimit(.minutes(5)))
 struct FailingCallTests {
     /// A change of a store that has two older images in `caches`, and one that stays or is replaced.
     enum Change: String, CaseIterable, Sendable {

@@ -11,6 +11,7 @@ import Darwin
 
 /// Each file call of publishing and evicting fails once. The error is clear, the old image stays, and the store is
 /// consistent after the next opening.
+@Suite(.timeLimit(.minutes(5)))
 struct FaultTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let otherFace = SampleImage.png(seed: 2, byteCount: 5000)

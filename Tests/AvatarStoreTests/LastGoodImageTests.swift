@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// The last good image stays, whatever the origin responds.
+@Suite(.timeLimit(.minutes(5)))
 struct LastGoodImageTests {
     private static let face = SampleImage.png(seed: 1, byteCount: 4000)
 

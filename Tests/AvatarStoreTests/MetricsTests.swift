@@ -5,7 +5,7 @@ import MetricsTestKit
 import Testing
 
 /// The metrics that a backend receives. A process has one backend for all tests, so the counts are checked as minimums.
-@Suite(.serialized)
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct MetricsTests {
     private static let backend: TestMetrics = {
         let backend = TestMetrics()

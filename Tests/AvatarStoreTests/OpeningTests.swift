@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 /// A store that is opened for one piece of work, and the budget given at opening.
+@Suite(.timeLimit(.minutes(5)))
 struct OpeningTests {
     private struct BodyError: Error {}
 

@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// Requests that an origin makes about itself, and confirmed removals.
+@Suite(.timeLimit(.minutes(5)))
 struct OriginWishTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
 

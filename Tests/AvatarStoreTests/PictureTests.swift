@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 /// Pictures of contacts with the digest of their bytes, as a server reads them.
+@Suite(.timeLimit(.minutes(5)))
 struct PictureTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let photo = SampleImage.png(seed: 2, byteCount: 3000)

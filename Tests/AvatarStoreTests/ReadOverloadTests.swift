@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 /// Each read takes a string, a `URL` or a key.
+@Suite(.timeLimit(.minutes(5)))
 struct ReadOverloadTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
 

@@ -2,6 +2,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct ReadingTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let otherFace = SampleImage.png(seed: 2, byteCount: 5000)

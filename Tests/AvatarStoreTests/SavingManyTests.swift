@@ -9,6 +9,7 @@ import Glibc
 import Darwin
 #endif
 
+@Suite(.timeLimit(.minutes(5)))
 struct SavingManyTests {
     private func image(_ number: Int, bytes: Int = 700) -> OwnImage {
         OwnImage(named: "person \(number)", bytes: SampleImage.png(seed: UInt64(number), byteCount: bytes))

@@ -5,6 +5,7 @@ import Dispatch
 import Testing
 
 /// Equal bytes share one file, which may be deleted from outside just before it is shared.
+@Suite(.timeLimit(.minutes(5)))
 struct SharedFileTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
 

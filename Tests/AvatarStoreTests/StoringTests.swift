@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 /// Images that the caller passes in as if they had come from their origin.
+@Suite(.timeLimit(.minutes(5)))
 struct StoringTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let other = SampleImage.gif(seed: 2)

@@ -2,7 +2,7 @@ import ProgramRunning
 import Testing
 import Workload
 
-@Suite(.serialized)
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct CampaignTests {
     @Test("a process killed at any point loses nothing that it reported done")
     func campaign() async throws {

@@ -4,7 +4,7 @@ import ProgramRunning
 import Testing
 import Workload
 
-@Suite(.serialized)
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct CoherenceTests {
     @Test(
         "the next read returns what another process stored or removed, killed or not",
@@ -65,7 +65,7 @@ actor Watching {
             if looks >= lookUntil {
                 // The kill came before, in or after the call: the state found now is the one that stays.
                 worker.kill()
-                worker.waitForEnd()
+                try worker.waitForEnd()
                 stored = try await freshlyRead(key)
                 #expect(stored == next || !hasChanged)
                 worker = try Worker(directory: directory, origin: "http://127.0.0.1:1")
@@ -79,7 +79,7 @@ actor Watching {
             #expect(try store.storedAvatar(for: ImageKey.own(1).key(at: ""))?.bytes == still.bytes)
         }
         try worker.tell("close")
-        worker.waitForEnd()
+        try worker.waitForEnd()
         #expect(worker.status == 0)
         try await store.close()
         return reads

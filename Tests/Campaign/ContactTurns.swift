@@ -47,7 +47,7 @@ actor ContactTurns {
         }
         for worker in workers {
             try worker.tell("close")
-            worker.waitForEnd()
+            try worker.waitForEnd()
         }
         try await reader.close()
     }

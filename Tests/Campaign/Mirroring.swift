@@ -60,10 +60,10 @@ actor Mirroring {
                 }
             }
             reader.kill()
-            reader.waitForEnd()
+            try reader.waitForEnd()
             kills += 1
         }
-        for worker in workers { worker.waitForEnd() }
+        for worker in workers { try worker.waitForEnd() }
         #expect(workers[0].status == 0)
     }
 
@@ -73,7 +73,7 @@ actor Mirroring {
         let line = reader.next { if case .kept(last) = $0 { true } else { false } }
         #expect(line != nil)
         reader.kill()
-        reader.waitForEnd()
+        try reader.waitForEnd()
         return try ChangeMirror(file: file)
     }
 

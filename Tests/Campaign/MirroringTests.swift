@@ -3,7 +3,7 @@ import ProgramRunning
 import Testing
 import Workload
 
-@Suite(.serialized)
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct MirroringTests {
     @Test("a mirror of the changes that is killed at any moment ends up with the content of the store")
     func mirroring() async throws {

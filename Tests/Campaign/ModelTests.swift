@@ -6,7 +6,7 @@ import Testing
 import Workload
 
 /// Long random sequences of all operations, against a model that knows the files after each.
-@Suite(.serialized)
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct ModelTests {
     private static let operationCount = TestMode.isThorough ? 6000 : 400
 

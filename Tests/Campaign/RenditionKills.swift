@@ -4,7 +4,7 @@ import ProgramRunning
 import Testing
 import Workload
 
-@Suite(.serialized)
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct RenditionKills {
     @Test("a process killed while making renditions leaves no wrong or orphaned rendition, and keeps the budget")
     func renditionKills() async throws {
@@ -28,7 +28,7 @@ struct RenditionKills {
                 #expect(walk.bytes <= RenditionLoad.budget, "round \(round)")
             }
             worker.kill()
-            worker.waitForEnd()
+            try worker.waitForEnd()
 
             // Opening the store finishes the work of the killed process.
             let load = try await RenditionLoad(directory)

@@ -62,7 +62,7 @@ actor Rivalry {
             for line in lines { note(line, commands, &calls) }
             if let killAfter, lineCount >= killAfter { workers[1].kill() }
         }
-        for worker in workers { worker.waitForEnd() }
+        for worker in workers { try worker.waitForEnd() }
         var findings = watch.findings
         for (number, worker) in workers.enumerated() where worker.status != 0 && (killAfter == nil || number == 0) {
             findings.append(Finding(.wrong, "worker \(number) ended with status \(worker.status)"))

@@ -36,7 +36,7 @@ actor TurnTaking {
             }
             for (process, worker) in workers.enumerated() {
                 try worker.tell("close")
-                worker.waitForEnd()
+                try worker.waitForEnd()
                 try require(try comparison.checkClosed(by: process), seed)
             }
         }

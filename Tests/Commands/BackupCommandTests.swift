@@ -123,7 +123,7 @@ import Testing
         try await withStore(300) { workplace in
             let listed = try await listing("store", in: workplace)
             for moment in 0..<6 {
-                let running = try workplace.start(["backup", "copy"])
+                let running = try await workplace.start(["backup", "copy"])
                 let sign = ["index.sqlite.unfinished", "index.sqlite.new", "staging", "caches", "caches", "documents"]
                 try await begins("copy", sign[moment], in: workplace)
                 if moment > 3 { try await Task.sleep(for: .milliseconds(moment)) }
@@ -158,7 +158,7 @@ import Testing
             let listed = try await listing("store", in: workplace)
             try await workplace.run("backup", "copy").requireSuccess()
             for moment in 0..<4 {
-                let running = try workplace.start(["restore", "copy", "--store", "new"])
+                let running = try await workplace.start(["restore", "copy", "--store", "new"])
                 try await begins("new", "index.sqlite.unfinished", in: workplace)
                 try await Task.sleep(for: .milliseconds(10 * moment))
                 running.signal(SIGKILL)
@@ -179,7 +179,7 @@ import Testing
 
     @Test func anInterruptedBackupLeavesNothing() async throws {
         try await withStore(300) { workplace in
-            let running = try workplace.start(["backup", "copy"])
+            let running = try await workplace.start(["backup", "copy"])
             try await begins("copy", "index.sqlite.unfinished", in: workplace)
 
             running.signal(SIGTERM)
@@ -195,7 +195,7 @@ import Testing
         do {
             let workplace = try Workplace()
             try workplace.write("list.txt", slow.origin.list(40) + slow.origin.list(8, folder: "late"))
-            let sync = try workplace.start(["sync", "list.txt", "--allow-private-network", "--json"])
+            let sync = try await workplace.start(["sync", "list.txt", "--allow-private-network", "--json"])
             await slow.lateRequest()
 
             let backup = try await workplace.run("backup", "copy", "--json")

@@ -4,7 +4,7 @@ import ProgramRunning
 import Testing
 
 /// `changes`: added, changed and removed pictures.
-@Suite struct ChangesCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct ChangesCommandTests {
     /// A store with the pictures 1 and 2; two contacts use picture 2.
     private func withStore(_ body: (Workplace, LoopbackOrigin) async throws -> Void) async throws {
         try await withPictures { origin in
@@ -38,7 +38,7 @@ import Testing
 
     @Test func followPrintsChangesAsTheyHappen_untilItIsStopped() async throws {
         try await withStore { workplace, origin in
-            let program = try workplace.start(["changes", "--follow", "--since", "0", "--json"])
+            let program = try await workplace.start(["changes", "--follow", "--since", "0", "--json"])
             try await waitUntil { try program.lines.count >= 2 }
             try write(["1": 1, "2": 2, "3": 2, "4": 4], origin, to: workplace)
             _ = try await workplace.run("sync", "people.ndjson", "--allow-private-network")
@@ -56,7 +56,7 @@ import Testing
     @Test(arguments: [[], ["--since", "now"]])
     func followBeginsFromNow(options: [String]) async throws {
         try await withStore { workplace, origin in
-            let program = try workplace.start(["changes", "--follow"] + options)
+            let program = try await workplace.start(["changes", "--follow"] + options)
             try await waitUntil { try program.lines.count >= 1 }
             // The heading comes after the feed's end was read.
             try write(["1": 1, "2": 2, "3": 2, "4": 4], origin, to: workplace)

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// `remove`, `move`, `trim`, `config` and `migrate`.
-@Suite struct ChangingCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct ChangingCommandTests {
     /// A store with the pictures 1 to 4. The contact of the same number uses each; contact 5 uses picture 4 too.
     private func withStore(_ body: (Workplace, LoopbackOrigin) async throws -> Void) async throws {
         try await withPictures { origin in
@@ -204,19 +204,17 @@ import Testing
         try await withStore { workplace, _ in
             let before = try await workplace.run("stats", "--json").object.number("entries")
             let command = "\(Program.executable.path) remove --all --store \(workplace.path("store"))"
-            let terminal = Process()
-            terminal.executableURL = URL(filePath: "/usr/bin/script")
-            terminal.arguments = ["-qec", command, "/dev/null"]
-            let (input, output) = (Pipe(), Pipe())
-            terminal.standardInput = input
-            terminal.standardOutput = output
-            try terminal.run()
+            let input = Pipe()
             try input.fileHandleForWriting.write(contentsOf: Data((answer + "\n").utf8))
-            let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-            terminal.waitUntilExit()
+            let terminal = try await workplace.start(
+                tool: "/usr/bin/script",
+                ["-qec", command, "/dev/null"],
+                reading: input
+            )
+            let run = try await terminal.end()
 
-            #expect(text.contains("Remove all entries and their files? [y/N]"))
-            #expect(terminal.terminationStatus == status, "\(text)")
+            #expect(run.text.contains("Remove all entries and their files? [y/N]"))
+            #expect(run.status == status, "\(run.text)")
             let left = try await workplace.run("stats", "--json").object.number("entries")
             #expect(left == (status == 0 ? 0 : before))
         }

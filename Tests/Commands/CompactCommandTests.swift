@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// `avatars compact`.
-@Suite struct CompactCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct CompactCommandTests {
     @Test func compactFreesTheSpaceOfRemovedEntries() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()

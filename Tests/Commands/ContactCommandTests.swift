@@ -4,7 +4,7 @@ import ProgramRunning
 import Testing
 
 /// `--contact` on `get`, `path` and `show`, and the names of contacts.
-@Suite struct ContactCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct ContactCommandTests {
     /// A store with Ada, who has a picture, and Ben, who has none.
     private func withStore(_ body: (Workplace, LoopbackOrigin) async throws -> Void) async throws {
         try await withPictures { origin in

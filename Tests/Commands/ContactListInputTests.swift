@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// How `sync` handles malformed and unusual lists and URLs.
-@Suite struct ContactListInputTests {
+@Suite(.timeLimit(.minutes(5))) struct ContactListInputTests {
     @Test(arguments: [
         ("people.json", "{\"contacts\": [{\"id\": \"1\"}", "people.json, line 1"),
         ("people.json", "hello", "people.json, line 1"),

@@ -5,7 +5,7 @@ import Testing
 
 /// The contract with scripts: the options and JSON fields of each command. Add a new option here, and a test of it
 /// beside the other tests of its command.
-@Suite struct ContractTests {
+@Suite(.timeLimit(.minutes(5))) struct ContractTests {
     private static let everywhere: Set<String> = ["store", "quiet", "verbose", "help", "version"]
     private static let origin: Set<String> = [
         "strict", "connections", "per-host", "timeout", "max-redirects", "low-data", "allow-private-network",

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct DemoCommandTests {
     @Test func everyClaimHoldsAndTheSuggestedCommandsWork() async throws {
         try await withTemporaryFolder { folder in
@@ -84,34 +85,10 @@ struct DemoCommandTests {
 
     /// Runs a shell command with `folder` as its current and its temporary folder.
     private func run(_ line: String, in folder: String) async throws -> Ending {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", line]
-        process.currentDirectoryURL = URL(fileURLWithPath: folder)
-        process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": folder]) { $1 }
-        // Files: a full pipe without a reader would block the program.
-        let (output, errors) = (folder + "/output", folder + "/errors")
-        process.standardOutput = try emptyFile(output)
-        process.standardError = try emptyFile(errors)
-        let status = try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Int32, any Error>) in
-            process.terminationHandler = { ended.resume(returning: $0.terminationStatus) }
-            do {
-                try process.run()
-            } catch {
-                process.terminationHandler = nil
-                ended.resume(throwing: error)
-            }
-        }
-        return Ending(
-            status: status,
-            output: try String(contentsOfFile: output, encoding: .utf8),
-            errors: try String(contentsOfFile: errors, encoding: .utf8)
-        )
-    }
-
-    private func emptyFile(_ path: String) throws -> FileHandle {
-        try Data().write(to: URL(fileURLWithPath: path))
-        return try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        let environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": folder]) { $1 }
+        let script = "cd \"$1\"; \(line)"
+        let run = try await Workplace().run(tool: "/bin/sh", ["-c", script, "sh", folder], environment: environment)
+        return Ending(status: run.status, output: run.text, errors: run.messages)
     }
 
     private func withTemporaryFolder(_ body: (String) async throws -> Void) async throws {

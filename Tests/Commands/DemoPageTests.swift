@@ -3,6 +3,7 @@ import Testing
 
 @testable import avatars
 
+@Suite(.timeLimit(.minutes(5)))
 struct DemoPageTests {
     private let written = Written()
 

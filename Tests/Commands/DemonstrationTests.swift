@@ -6,6 +6,7 @@ import Testing
 
 @testable import avatars
 
+@Suite(.timeLimit(.minutes(5)))
 struct DemonstrationTests {
     @Test func everyClaimHoldsAndTheStoreAndItsListRemain() async throws {
         try await withTemporaryFolder { folder in

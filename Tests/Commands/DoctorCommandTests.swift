@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// `avatars doctor`.
-@Suite struct DoctorCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct DoctorCommandTests {
     private func outcomes(_ run: Run) throws -> [String: String] {
         let checks = try #require(try run.object.objects("checks"))
         let pairs = checks.map { ($0["subject"] as? String ?? "", $0["outcome"] as? String ?? "") }

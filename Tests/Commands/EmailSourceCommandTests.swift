@@ -4,7 +4,7 @@ import ProgramRunning
 import Testing
 
 /// `sync --email-source`.
-@Suite struct EmailSourceCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct EmailSourceCommandTests {
     private static let cards = """
         BEGIN:VCARD\r
         VERSION:3.0\r

@@ -4,7 +4,7 @@ import ProgramRunning
 import Testing
 
 /// Options from environment variables and from the settings of the store.
-@Suite struct EnvironmentTests {
+@Suite(.timeLimit(.minutes(5))) struct EnvironmentTests {
     @Test func variablesSetOptions_andOptionsOverrideThem() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// `show` predicts how soon an image is evicted, and `trim` evicts in that order.
-@Suite struct EvictionOrderTests {
+@Suite(.timeLimit(.minutes(5))) struct EvictionOrderTests {
     @Test func trimEvictsInTheOrderThatShowPredicts() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Each failure of a sync names the contact, the list, the line and the URL.
-@Suite struct FailureNamingTests {
+@Suite(.timeLimit(.minutes(5))) struct FailureNamingTests {
     @Test func badRecordsNameTheListAndTheLine() async throws {
         let workplace = try Workplace()
         try workplace.write("people.json", "[{\"id\": \"1\"},\n {\"name\": \"without an id\"}]")

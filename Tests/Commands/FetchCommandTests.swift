@@ -2,7 +2,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-@Suite struct FetchCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct FetchCommandTests {
     private static let fields: Set<String> = [
         "key", "outcome", "stale", "stored", "localFile", "sizeBytes", "mediaType", "width", "height", "kind",
         "message",

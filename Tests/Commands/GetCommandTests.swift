@@ -2,7 +2,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-@Suite struct GetCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct GetCommandTests {
     @Test func bytesGoToStandardOutput() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()

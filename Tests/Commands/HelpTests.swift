@@ -5,7 +5,7 @@ import Testing
 
 @testable import avatars
 
-@Suite struct HelpTests {
+@Suite(.timeLimit(.minutes(5))) struct HelpTests {
     private static let commands = Avatars.configuration.subcommands.compactMap { $0.configuration.commandName }
 
     @Test func helpNamesEveryCommand() async throws {

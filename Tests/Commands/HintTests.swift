@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Error messages advise options that the command has, and give the true reason.
-@Suite struct HintTests {
+@Suite(.timeLimit(.minutes(5))) struct HintTests {
     @Test func demoErrorNamesKeepInsteadOfStore() async throws {
         let workplace = try Workplace()
         try FileManager.default.createDirectory(atPath: workplace.path("www"), withIntermediateDirectories: false)

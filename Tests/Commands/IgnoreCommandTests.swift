@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// `avatars shared` and `avatars ignore`.
-@Suite struct IgnoreCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct IgnoreCommandTests {
     private static let silhouette = SampleImage.png(seed: 5, byteCount: 2000)
     private static let digest = Hexadecimal.text(ContentDigest.sha256(silhouette))
 
@@ -164,7 +164,7 @@ import Testing
                 _ = try await workplace.run("ignore", "--undo", Self.digest)
                 try await workplace.run("sync", "--allow-private-network").requireSuccess()
                 origin.resetCounts()
-                let sync = try workplace.start([
+                let sync = try await workplace.start([
                     "sync", "people.ndjson", "--policy", "reload", "--allow-private-network", "--json",
                 ])
                 let end = Task { try await sync.end() }
@@ -198,7 +198,7 @@ import Testing
     private func killAfterItsFirstStep(_ arguments: [String], in workplace: Workplace) async throws -> Int32 {
         let store = try await openForReading(in: workplace)
         let before = try store.statistics().states[.ignored]
-        let program = try workplace.start(arguments)
+        let program = try await workplace.start(arguments)
         let hasEnded = Mutex(false)
         // On a thread of its own, because tasks may wait for longer than the program runs.
         Thread.detachNewThread {

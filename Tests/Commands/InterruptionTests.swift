@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Signals, closed pipes, and other processes at work on the same store.
-@Suite struct InterruptionTests {
+@Suite(.timeLimit(.minutes(5))) struct InterruptionTests {
     /// An origin that sends pictures in `/p/` at once and those in `/late/` never, and a list of both.
     private func withSlowOrigin(_ body: (Workplace, SlowOrigin) async throws -> Void) async throws {
         let slow = try await SlowOrigin.start()
@@ -23,7 +23,7 @@ import Testing
     @Test(arguments: [(SIGINT, Int32(130)), (SIGTERM, Int32(143))])
     func signalStopsCleanlyAndWhatArrivedIsStored(signal: Int32, status: Int32) async throws {
         try await withSlowOrigin { workplace, slow in
-            let running = try workplace.start(Self.sync)
+            let running = try await workplace.start(Self.sync)
             await slow.lateRequest()
             running.signal(signal)
             let run = try await running.end()
@@ -45,7 +45,7 @@ import Testing
     @Test func interruptedSyncDoesNotReportAllAsDone() async throws {
         try await withSlowOrigin { workplace, slow in
             let arguments = ["sync", "list.txt", "--allow-private-network", "--progress", "plain"]
-            let running = try workplace.start(arguments)
+            let running = try await workplace.start(arguments)
             await slow.lateRequest()
             running.signal(SIGINT)
             let run = try await running.end()
@@ -61,7 +61,7 @@ import Testing
 
     @Test func twoSignalsAtOnceCountAsOne() async throws {
         try await withSlowOrigin { workplace, slow in
-            let running = try workplace.start(Self.sync)
+            let running = try await workplace.start(Self.sync)
             await slow.lateRequest()
             // Two different signals, because the system merges equal ones that are pending.
             running.signal(SIGINT)
@@ -75,7 +75,7 @@ import Testing
 
     @Test func killedSyncIsContinuedByTheNext() async throws {
         try await withSlowOrigin { workplace, slow in
-            let running = try workplace.start(Self.sync)
+            let running = try await workplace.start(Self.sync)
             await slow.lateRequest()
             running.signal(SIGKILL)
             let run = try await running.end()
@@ -92,7 +92,7 @@ import Testing
     @Test func signalEndsAProgramThatWaitsForItsInput() async throws {
         let workplace = try Workplace()
         let pipe = Pipe()
-        let running = try workplace.start(["sync", "-", "--format", "text"], reading: pipe)
+        let running = try await workplace.start(["sync", "-", "--format", "text"], reading: pipe)
         // More than a pipe holds: once it is written, the program reads and waits for more.
         try pipe.fileHandleForWriting.write(contentsOf: Data(repeating: UInt8(ascii: "\n"), count: 1 << 20))
 
@@ -105,7 +105,7 @@ import Testing
 
     @Test func secondSyncIsToldThatOneIsRunning() async throws {
         try await withSlowOrigin { workplace, slow in
-            let first = try workplace.start(Self.sync)
+            let first = try await workplace.start(Self.sync)
             await slow.lateRequest()
             let second = try await workplace.start(Self.sync).end()
             let reader = try await workplace.run("stats")
@@ -121,9 +121,9 @@ import Testing
 
     @Test func waitingSyncRunsAfterTheFirst() async throws {
         try await withSlowOrigin { workplace, slow in
-            let first = try workplace.start(Self.sync)
+            let first = try await workplace.start(Self.sync)
             await slow.lateRequest()
-            let second = try workplace.start(Self.sync + ["--wait"])
+            let second = try await workplace.start(Self.sync + ["--wait"])
             try await second.says("waiting for another sync to end")
             slow.hurry()
             first.signal(SIGINT)

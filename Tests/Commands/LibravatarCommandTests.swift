@@ -8,7 +8,7 @@ import FoundationNetworking
 #endif
 
 /// `avatars serve --libravatar`, and the setting that it needs.
-@Suite struct LibravatarCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct LibravatarCommandTests {
     /// The MD5 of ada@example.org, as `openssl md5` prints it.
     private static let ada = "5bfcf2d8e394674550332640d72db509"
 
@@ -29,7 +29,7 @@ import FoundationNetworking
         _ options: String...,
         body: (_ base: URL) async throws -> Void
     ) async throws -> Run {
-        let program = try workplace.start(["serve", "--listen", "127.0.0.1:0"] + options)
+        let program = try await workplace.start(["serve", "--listen", "127.0.0.1:0"] + options)
         do {
             try await body(base(of: program))
         } catch {
@@ -95,7 +95,7 @@ import FoundationNetworking
     @Test(.timeLimit(.minutes(2))) func listOfTheServerIsRecorded_andTheSettingRemovesTheDigests() async throws {
         try await withPeople { workplace in
             let options = ["--libravatar", "--sync", "people.json", "--allow-private-network"]
-            let program = try workplace.start(["serve", "--listen", "127.0.0.1:0"] + options)
+            let program = try await workplace.start(["serve", "--listen", "127.0.0.1:0"] + options)
             let base = try await base(of: program)
             try await program.says("sync complete: ")
             let picture = try await get(base.appending(path: "avatar/\(Self.ada)"))

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// `list`, `show`, `path` and `stats`.
-@Suite struct LookingCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct LookingCommandTests {
     private static let columns: Set<String> = [
         "key", "sourceURL", "localFile", "storageClass", "sizeBytes", "etag", "lastAccess", "freshUntil", "checkedAt",
         "state", "owners", "names",

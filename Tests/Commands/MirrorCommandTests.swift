@@ -4,7 +4,7 @@ import ProgramRunning
 import Testing
 
 /// `avatars export --mirror`.
-@Suite struct MirrorCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct MirrorCommandTests {
     /// A store with the contacts `ids`, each with a picture, and the origin of the pictures.
     private func withStore(
         ids: [String] = ["u1", "u2", "a/b"],

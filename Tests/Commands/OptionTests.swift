@@ -4,7 +4,7 @@ import ProgramRunning
 import Testing
 
 /// Options that the tests of their commands do not cover.
-@Suite struct OptionTests {
+@Suite(.timeLimit(.minutes(5))) struct OptionTests {
     private static let network = "--allow-private-network"
 
     @Test(arguments: ["sync", "fetch", "get"])

@@ -1,9 +1,12 @@
+import AvatarStoreTesting
 import Foundation
+import ProgramRunning
 import Testing
 
 @testable import avatars
 
 /// A browser is started only for a person with a display.
+@Suite(.timeLimit(.minutes(5)))
 struct PageOpenerTests {
     #if os(Linux)
     @Test(arguments: [
@@ -20,7 +23,7 @@ struct PageOpenerTests {
             guard isOpened else { return }
             // The opener is not waited for, so its file appears later.
             let opened = folder + "/opened"
-            while !FileManager.default.fileExists(atPath: opened) { try await Task.sleep(for: .milliseconds(10)) }
+            try await waitUntil { FileManager.default.fileExists(atPath: opened) }
             #expect(try String(contentsOfFile: opened, encoding: .utf8) == "/a b/<index>.html\n")
         }
     }
@@ -47,9 +50,10 @@ struct PageOpenerTests {
         let script = "#!/bin/sh\nprintf '%s\\n' \"$1\" > '\(folder)/part' && mv '\(folder)/part' '\(folder)/opened'\n"
         // Written by another process: a child that a parallel test starts meanwhile would inherit a descriptor of this one, and a
         // program that is open for writing cannot be started.
-        let stream = try #require(popen("cat >'\(folder)/xdg-open' && chmod 755 '\(folder)/xdg-open'", "we"))
-        fputs(script, stream)
-        try #require(pclose(stream) == 0)
+        let workplace = try Workplace()
+        try workplace.write("draft", script)
+        let install = ["-m", "755", workplace.path("draft"), folder + "/xdg-open"]
+        try await workplace.run(tool: "/usr/bin/install", install).requireSuccess()
         try await body(folder)
     }
 }

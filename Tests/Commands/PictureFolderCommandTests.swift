@@ -4,7 +4,7 @@ import ProgramRunning
 import Testing
 
 /// `avatars export` and `avatars import`.
-@Suite struct PictureFolderCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct PictureFolderCommandTests {
     /// A store with two fetched pictures, one of which two contacts share, and a saved image with an awkward name.
     private func withStore(_ body: (Workplace, LoopbackOrigin) async throws -> Void) async throws {
         try await withPictures { origin in

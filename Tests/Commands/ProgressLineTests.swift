@@ -4,7 +4,7 @@ import Testing
 @testable import avatars
 
 /// The text of a progress line.
-@Suite struct ProgressLineTests {
+@Suite(.timeLimit(.minutes(5))) struct ProgressLineTests {
     /// A steady pace of ten a second over a minute.
     private static var pace: Pace {
         var pace = Pace(at: 0)

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// `avatars stats --format`.
-@Suite struct PrometheusTests {
+@Suite(.timeLimit(.minutes(5))) struct PrometheusTests {
     private func withStore(_ body: (Workplace) async throws -> Void) async throws {
         try await withPictures { origin in
             let workplace = try Workplace()

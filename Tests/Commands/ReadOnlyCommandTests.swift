@@ -108,7 +108,7 @@ import Testing
             try workplace.write("list.txt", slow.origin.list(20))
             try workplace.write("late.txt", slow.origin.list(8, folder: "late"))
             try await workplace.run("sync", "list.txt", "--allow-private-network").requireSuccess()
-            let writer = try workplace.start(
+            let writer = try await workplace.start(
                 ["sync", "late.txt", "--allow-private-network", "--timeout", "3600", "--json"]
             )
             await slow.lateRequest()

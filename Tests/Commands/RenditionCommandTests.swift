@@ -6,7 +6,7 @@ import ProgramRunning
 import Testing
 
 /// `--size`, `--format`, `--square` and `--max-bytes`, with the helper that is built beside the program.
-@Suite struct RenditionCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct RenditionCommandTests {
     /// Runs `body` with a store that has the picture of Ada.
     private func withAda(_ body: (Workplace) async throws -> Void) async throws {
         let workplace = try Workplace()

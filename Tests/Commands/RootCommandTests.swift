@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Root in the store of another user.
-@Suite(.enabled(if: geteuid() == 0, "only root can give files away")) struct RootCommandTests {
+@Suite(.enabled(if: geteuid() == 0, "only root can give files away"), .timeLimit(.minutes(5))) struct RootCommandTests {
     private static let user: uid_t = 65_534
 
     /// A workplace with a picture and a store of another user.

@@ -2,7 +2,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-@Suite struct SaveCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct SaveCommandTests {
     private static let image = SampleImage.identicon(for: "me")
 
     @Test func savedImageIsADocumentUnderItsName() async throws {
@@ -38,7 +38,7 @@ import Testing
     @Test func signalEndsASaveThatWaitsForItsInput() async throws {
         let workplace = try Workplace()
         let pipe = Pipe()
-        let running = try workplace.start(["save", "-", "--name", "me", "-v"], reading: pipe)
+        let running = try await workplace.start(["save", "-", "--name", "me", "-v"], reading: pipe)
         // More than a pipe holds: once it is written, the program reads and waits for more.
         try pipe.fileHandleForWriting.write(contentsOf: Data(repeating: 0, count: 1 << 20))
 

@@ -3,11 +3,11 @@ import Testing
 
 /// Several requests at once over one connection of `avatars serve`. The event loop answers those for pictures by itself,
 /// and hands the others on to a task.
-@Suite struct ServeOrderTests {
+@Suite(.timeLimit(.minutes(5))) struct ServeOrderTests {
     /// Runs `body` with the port of a server on an empty store.
     private func withServer(_ body: (Int) throws -> Void) async throws {
         let workplace = try Workplace()
-        let server = try workplace.start(["serve", "--listen", "127.0.0.1:0"])
+        let server = try await workplace.start(["serve", "--listen", "127.0.0.1:0"])
         try await server.says("/\n")
         let address = try #require(try server.messages.split(separator: "\n").first { $0.contains("listening on") })
         let port = address.split(separator: ":").last.flatMap { Int($0.filter(\.isNumber)) }

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Several processes that need the same image at the same time.
-@Suite struct SingleFlightCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct SingleFlightCommandTests {
     private static let fetch = ["fetch", "--allow-private-network", "--json", "--verbose"]
     private static let waiting = "waiting for another process"
 
@@ -11,9 +11,9 @@ import Testing
         try await withPictures { origin in
             let workplace = try Workplace()
             origin.setResponse(picture("/a").delayed(by: .seconds(2)), for: "/a")
-            let first = try workplace.start(Self.fetch + [origin.url("/a")])
+            let first = try await workplace.start(Self.fetch + [origin.url("/a")])
             try await origin.waitForRequests()
-            let second = try workplace.start(Self.fetch + [origin.url("/a")])
+            let second = try await workplace.start(Self.fetch + [origin.url("/a")])
             try await second.says(Self.waiting)
 
             let runs = try await [first.end(), second.end()]
@@ -32,7 +32,8 @@ import Testing
             let workplace = try Workplace()
             origin.setResponse(picture("/a").delayed(by: .seconds(1)), for: "/a")
 
-            let programs = try (0..<8).map { _ in try workplace.start(Self.fetch + [origin.url("/a")]) }
+            var programs: [RunningProgram] = []
+            for _ in 0..<8 { programs.append(try await workplace.start(Self.fetch + [origin.url("/a")])) }
             var statuses: [Int32] = []
             for program in programs { statuses.append(try await program.end().status) }
 
@@ -45,9 +46,9 @@ import Testing
         try await withPictures { origin in
             let workplace = try Workplace()
             origin.setResponse(.hang, for: "/a")
-            let first = try workplace.start(Self.fetch + [origin.url("/a")])
+            let first = try await workplace.start(Self.fetch + [origin.url("/a")])
             try await origin.waitForRequests()
-            let second = try workplace.start(Self.fetch + [origin.url("/a")])
+            let second = try await workplace.start(Self.fetch + [origin.url("/a")])
             try await second.says(Self.waiting)
             origin.setResponse(picture("/a"), for: "/a")
             let begun = ContinuousClock.now
@@ -67,10 +68,10 @@ import Testing
         try await withPictures { origin in
             let workplace = try Workplace()
             origin.setResponse(picture("/a").delayed(by: .seconds(2)), for: "/a")
-            let first = try workplace.start(Self.fetch + [origin.url("/a")])
+            let first = try await workplace.start(Self.fetch + [origin.url("/a")])
             try await origin.waitForRequests()
             first.signal(SIGSTOP)
-            let second = try workplace.start(Self.fetch + [origin.url("/a")])
+            let second = try await workplace.start(Self.fetch + [origin.url("/a")])
             try await second.says(Self.waiting)
 
             first.signal(SIGCONT)
@@ -92,7 +93,7 @@ import Testing
                 // Long enough that even a busy machine stops the process before the response, and not in its commit.
                 : picture("/a").delayed(by: .seconds(2))
             origin.setResponse(slow, for: "/a")
-            let first = try workplace.start(Self.fetch + [origin.url("/a")])
+            let first = try await workplace.start(Self.fetch + [origin.url("/a")])
             try await origin.waitForRequests()
             try await waitUntil { !isHalfway || origin.bytesSent > 0 }
             first.signal(SIGSTOP)
@@ -119,7 +120,7 @@ import Testing
         try await withPictures { origin in
             let workplace = try Workplace()
             origin.setResponse(.status(503).delayed(by: .seconds(1)), for: "/a")
-            let first = try workplace.start(Self.fetch + [origin.url("/a")])
+            let first = try await workplace.start(Self.fetch + [origin.url("/a")])
             try await origin.waitForRequests()
             first.signal(SIGSTOP)
             origin.setResponse(picture("/a"), for: "/a")
@@ -142,9 +143,9 @@ import Testing
             origin.setResponse(picture("/p/7.png").delayed(by: .seconds(2)), for: "/p/7.png")
             let sync = ["sync", "list.txt", "--allow-private-network", "--json", "--verbose"]
             let fetch = Self.fetch + [origin.url("/p/7.png")]
-            let first = try workplace.start(isSyncFirst ? sync : fetch)
+            let first = try await workplace.start(isSyncFirst ? sync : fetch)
             try await origin.waitForRequests(for: "/p/7.png")
-            let second = try workplace.start(isSyncFirst ? fetch : sync)
+            let second = try await workplace.start(isSyncFirst ? fetch : sync)
             try await second.says(Self.waiting)
 
             let runs = try await [first.end(), second.end()]

@@ -2,7 +2,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-@Suite struct StorePlaceTests {
+@Suite(.timeLimit(.minutes(5))) struct StorePlaceTests {
     private static let image = SampleImage.identicon(for: "place")
 
     private func workplace() throws -> Workplace {

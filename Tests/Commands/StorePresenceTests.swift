@@ -5,7 +5,7 @@ import Testing
 @testable import avatars
 
 /// Which commands make a store, and how they treat a folder that holds other files.
-@Suite struct StorePresenceTests {
+@Suite(.timeLimit(.minutes(5))) struct StorePresenceTests {
     /// Commands that make a store if it does not exist.
     private static let making: [[String]] = [
         ["sync", "list.txt"], ["fetch", "http://127.0.0.1:1/a.png"], ["get", "http://127.0.0.1:1/a.png"],

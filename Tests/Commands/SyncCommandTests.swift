@@ -2,7 +2,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-@Suite struct SyncCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct SyncCommandTests {
     private static let fields: Set<String> = [
         "contacts", "withoutImage", "unreadable", "saved", "unlinked", "wanted", "fresh", "fetched", "notModified",
         "unstored", "changed", "failed", "skipped", "skippedBy", "pausedHosts", "overBudget", "evicted", "requests",
@@ -42,7 +42,7 @@ import Testing
         try await withPictures { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.url("/1.png") + "\n")
-            let program = try workplace.start([
+            let program = try await workplace.start([
                 "sync", "list.txt", "--every", "1s", "--allow-private-network", "--json",
             ])
             try await waitUntil { try !program.lines.isEmpty }

@@ -5,7 +5,7 @@ import Testing
 @testable import avatars
 
 /// How a sync reports an outage, and the statistics that an alert can use.
-@Suite struct SyncOutcomeTests {
+@Suite(.timeLimit(.minutes(5))) struct SyncOutcomeTests {
     /// Runs `body` with a list of `count` images at an origin that is down, and the name of that host.
     private func withoutOrigin(_ count: Int, _ body: (Workplace, String) async throws -> Void) async throws {
         let origin = try await LoopbackOrigin.start { request in picture(request.target) }

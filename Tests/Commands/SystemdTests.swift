@@ -5,7 +5,7 @@ import Testing
 @testable import avatars
 
 /// The sample units in `Examples/systemd`.
-@Suite struct SystemdTests {
+@Suite(.timeLimit(.minutes(5))) struct SystemdTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../Examples/systemd").standardized.path(percentEncoded: false)
     private static let program = "/usr/local/bin/avatars"

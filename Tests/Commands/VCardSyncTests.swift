@@ -4,7 +4,7 @@ import ProgramRunning
 import Testing
 
 /// `sync` with vCards, and with `--prune`.
-@Suite struct VCardSyncTests {
+@Suite(.timeLimit(.minutes(5))) struct VCardSyncTests {
     private func card(_ id: String, _ lines: String...) -> String {
         (["BEGIN:VCARD", "VERSION:3.0", "UID:\(id)", "FN:\(id)"] + lines + ["END:VCARD", ""]).joined(separator: "\r\n")
     }

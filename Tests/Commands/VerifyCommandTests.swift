@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// `avatars verify`.
-@Suite struct VerifyCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct VerifyCommandTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
 
     /// A store with a document and an image in `caches`.

@@ -2,6 +2,7 @@ import AvatarStore
 import Foundation
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct AfterACrashExamples {
     @Test func verifyRepairAndBackup() async throws {
         try await Place.with { avatars in

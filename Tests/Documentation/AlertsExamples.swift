@@ -2,6 +2,7 @@ import ProgramRunning
 import Testing
 
 /// The rules of the article on alerts.
+@Suite(.timeLimit(.minutes(5)))
 struct AlertsExamples {
     private static let rules = "Examples/prometheus/avatars.yml"
 

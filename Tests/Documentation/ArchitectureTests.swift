@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 /// The picture of the modules agrees with the package's manifest and with the imports.
+@Suite(.timeLimit(.minutes(5)))
 struct ArchitectureTests {
     /// A target of the manifest.
     private struct Target {

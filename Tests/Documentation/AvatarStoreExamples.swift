@@ -2,6 +2,7 @@ import AvatarStore
 import Testing
 
 /// The example on the landing page of the catalogue.
+@Suite(.timeLimit(.minutes(5)))
 struct AvatarStoreExamples {
     @Test func inThreeLines() async throws {
         try await Place.with { avatars in

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 /// The samples and the example in `ContactLists.md`.
+@Suite(.timeLimit(.minutes(5)))
 struct ContactListsExamples {
     private static let page = "Sources/AvatarStore/AvatarStore.docc/ContactLists.md"
 

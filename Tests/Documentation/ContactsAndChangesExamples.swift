@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct ContactsAndChangesExamples {
     private let face = SampleImage.png(seed: 1, byteCount: 4_000)
     private let logoBytes = SampleImage.png(seed: 2, byteCount: 2_000)

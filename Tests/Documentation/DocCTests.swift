@@ -3,6 +3,7 @@ import ProgramRunning
 import Testing
 
 /// DocC builds pages from all catalogues and comments without a warning, such as one for a broken link or an unknown parameter.
+@Suite(.timeLimit(.minutes(5)))
 struct DocCTests {
     private static let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
     private static var hasDocC: Bool {

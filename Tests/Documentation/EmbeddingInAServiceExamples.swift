@@ -6,6 +6,7 @@ import Logging
 import ServiceLifecycle
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct EmbeddingInAServiceExamples {
     private let logger = Logger(label: "test")
 

@@ -4,6 +4,7 @@ import Testing
 ///
 /// Each example is in a test file line by line, in one piece, with the same names. Only URLs and directories differ:
 /// `"https://example.org/ada-small.png"` and `"/var/lib/contacts/avatars"` are the variables `adaSmall` and `avatars` there.
+@Suite(.timeLimit(.minutes(5)))
 struct ExampleTests {
     /// The articles of the catalogue; each must be in its list of topics.
     static let articles = [

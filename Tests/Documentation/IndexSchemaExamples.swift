@@ -4,6 +4,7 @@ import AvatarStoreTesting
 import Testing
 
 /// The article describes a real index: its queries run, and its tables list every column, table and state.
+@Suite(.timeLimit(.minutes(5)))
 struct IndexSchemaExamples {
     private var page: Page { get throws { try Page("Sources/AvatarStore/AvatarStore.docc/IndexSchema.md") } }
 

@@ -1,7 +1,9 @@
 import Foundation
+import ProgramRunning
 import Testing
 
 /// Links and paths in the repository's pages lead to files that exist.
+@Suite(.timeLimit(.minutes(5)))
 struct LinkTests {
     @Test(arguments: [
         ("README.md", ""), ("CONTRIBUTING.md", ""), ("docs/ARCHITECTURE.md", "docs/"),
@@ -14,7 +16,7 @@ struct LinkTests {
     }
 
     /// A release has all articles in one folder, for readers without DocC.
-    @Test func packedArticlesLinkToEachOther() throws {
+    @Test func packedArticlesLinkToEachOther() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "articles-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }  // The system clears its folder for temporary files.
@@ -23,15 +25,13 @@ struct LinkTests {
             try article.text.write(to: folder.appending(path: name), atomically: false, encoding: .utf8)
         }
 
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.currentDirectoryURL = Page.root
-        let script = ". scripts/lib.sh; link_articles \"$1\""
-        process.arguments = ["bash", "-euo", "pipefail", "-c", script, "link_articles", folder.path]
-        try process.run()
-        process.waitUntilExit()
+        let script = "cd \"$1\"; . scripts/lib.sh; link_articles \"$2\""
+        let run = try await Workplace().run(
+            tool: "/usr/bin/env",
+            ["bash", "-euo", "pipefail", "-c", script, "link_articles", Page.root.path, folder.path]
+        )
 
-        #expect(process.terminationStatus == 0)
+        #expect(run.status == 0, "\(run.messages)")
         var links: Set<String> = []
         for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
             let text = try String(contentsOf: folder.appending(path: name), encoding: .utf8)

@@ -2,6 +2,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct MovingFromAnotherCacheExamples {
     /// One image of the cache that a program had before.
     private struct CachedImage {

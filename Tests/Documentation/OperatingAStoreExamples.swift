@@ -3,6 +3,7 @@ import Foundation
 import ProgramRunning
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct OperatingAStoreExamples {
     /// Runs all commands of the article in order, against an origin on loopback.
     @Test func theCommandsOfTheArticleRun() async throws {

@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// Only what a program can use that imports the library and nothing else.
+@Suite(.timeLimit(.minutes(5)))
 struct OriginClientsExamples {
     struct Picture {
         let bytes: [UInt8]

@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import ProgramRunning
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct ReadmeExamples {
     @Test func inYourProgram() async throws {
         try await Place.with { avatars in

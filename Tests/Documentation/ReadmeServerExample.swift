@@ -20,7 +20,7 @@ extension ReadmeExamples {
             let steps = Self.steps(of: block)
             try #require(steps.count == 2 && steps[0].command.hasSuffix(" &"))
             let arguments = steps[0].command.split(separator: " ").map(String.init).dropFirst().dropLast()
-            let server = try workplace.start(arguments + ["--listen", "127.0.0.1:0", "--allow-private-network"])
+            let server = try await workplace.start(arguments + ["--listen", "127.0.0.1:0", "--allow-private-network"])
             do {
                 try await server.says("sync complete")
                 let port = try #require(try server.messages.firstMatch(of: /127\.0\.0\.1:([0-9]+)/)?.1)

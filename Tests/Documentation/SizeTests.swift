@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 /// Pages give limits as the program prints them: powers of two in KiB and MiB, others in kB and MB.
+@Suite(.timeLimit(.minutes(5)))
 struct SizeTests {
     @Test func pagesGiveNoPowerOfTwoInDecimalUnits() throws {
         let articles = try Page.all(in: "Sources/AvatarStore/AvatarStore.docc")

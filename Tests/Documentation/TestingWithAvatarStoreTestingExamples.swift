@@ -2,6 +2,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct TestingWithAvatarStoreTestingExamples {
     @Test func aNewPictureIsShown() async throws {
         try await StoreFixture.withStore { fixture in

@@ -5,7 +5,7 @@ import Testing
 
 /// The budget, as seen by system calls and by a poll from outside, while several processes store, replace and evict at
 /// once.
-@Suite(.enabled(if: Strace.isUsable, Comment(rawValue: Strace.absence)))
+@Suite(.enabled(Comment(rawValue: Strace.absence)) { await Strace.isUsable }, .timeLimit(.minutes(5)))
 struct BudgetTraceTests {
     /// A new version of each picture at each request, from 2 kB to 10 kB.
     private func withPictures(_ body: (LoopbackOrigin) async throws -> Void) async throws {

@@ -7,7 +7,7 @@ import Testing
 ///
 /// The effects of the calls are replayed in the order of the trace (`StableStorage`) and checked at the moments that
 /// matter: before a file gets its name, before an old one is unlinked, and before the program reports success.
-@Suite(.enabled(if: Strace.isUsable, Comment(rawValue: Strace.absence)))
+@Suite(.enabled(Comment(rawValue: Strace.absence)) { await Strace.isUsable }, .timeLimit(.minutes(5)))
 struct DurabilityOrderTests {
     @Test func firstDocumentIsDurableWithTheNewStoreBeforeSaveReturns() async throws {
         let workplace = try Workplace()

@@ -4,11 +4,12 @@ import ProgramRunning
 import Testing
 
 /// Signals that come while the program still starts.
+@Suite(.timeLimit(.minutes(5)))
 struct EarlySignalTests {
     /// Dispatch makes its descriptors for signals and reads on a thread of its own. Here that thread is slow, as on a busy
     /// machine, and the signal comes first.
     @Test(
-        .enabled(if: Strace.isUsable, Comment(rawValue: Strace.absence)),
+        .enabled(Comment(rawValue: Strace.absence)) { await Strace.isUsable },
         .timeLimit(.minutes(1)),
         arguments: [("INT", 130), ("TERM", 143)]
     )

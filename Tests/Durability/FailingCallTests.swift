@@ -8,7 +8,7 @@ import Testing
 /// failed. Some faults hit calls outside the store, such as one that wakes a worker thread: then the program may end in
 /// any way, and only the store is checked. The opening of a staged file is not among them, because its number is also
 /// that of a call that loads the program; it fails through the file-system seam elsewhere.
-@Suite(.enabled(if: Strace.isUsable, Comment(rawValue: Strace.absence)))
+@Suite(.enabled(Comment(rawValue: Strace.absence)) { await Strace.isUsable }, .timeLimit(.minutes(5)))
 struct FailingCallTests {
     @Test(arguments: TestMode.isThorough ? FailingWork.allCases : [.replaceDocument])
     func failedCallLeavesAConsistentStoreAndTheOldImage(work: FailingWork) async throws {

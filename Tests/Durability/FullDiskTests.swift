@@ -4,13 +4,13 @@ import ProgramRunning
 import Testing
 
 /// A sync on a disk that fills up.
-@Suite(.enabled(if: Mount.isPossible, Comment(rawValue: Mount.absence)))
+@Suite(.enabled(Comment(rawValue: Mount.absence)) { await Mount.isPossible }, .timeLimit(.minutes(5)))
 struct FullDiskTests {
     @Test(arguments: [1, 4])
     func aSyncOnAFullDiskSaysSo_andCompletesOnceThereIsRoom(connections: Int) async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
-            let disk = try Mount(memory: "2m", at: workplace.path("disk"))
+            let disk = try await Mount(memory: "2m", at: workplace.path("disk"))
             try workplace.write("list.txt", origin.list(800))
             try await workplace.run("config", "budget", "50MB", "--store", "disk/store").requireSuccess()
             try workplace.write("first.txt", origin.list(60))
@@ -43,7 +43,7 @@ struct FullDiskTests {
             )
             #expect(first.bytes == pictureBytes("/p/1.png"), "\(first.messages)")
 
-            try disk.resize(to: "40m")
+            try await disk.resize(to: "40m")
             let again = try await workplace.start(sync("list.txt")).end()
 
             #expect(again.status == 0, "\(again.messages)")
@@ -58,7 +58,7 @@ struct FullDiskTests {
 
     @Test func doctorReportsAFullDiskAsAProblem() async throws {
         let workplace = try Workplace()
-        let disk = try Mount(memory: "2m", at: workplace.path("disk"))
+        let disk = try await Mount(memory: "2m", at: workplace.path("disk"))
         try await workplace.run("config", "budget", "1MB", "--store", "disk/store").requireSuccess()
         let before = try await workplace.run("doctor", "--store", "disk/store", "--json")
         try workplace.write("disk/rest", [UInt8](repeating: 1, count: 1_200_000))
@@ -73,7 +73,7 @@ struct FullDiskTests {
     @Test(arguments: [["config", "budget", "1MB"], ["trim"]])
     func aChangeOnAFullDiskNamesTheIndexAndTheRemedy(arguments: [String]) async throws {
         let workplace = try Workplace()
-        let disk = try Mount(memory: "2m", at: workplace.path("disk"))
+        let disk = try await Mount(memory: "2m", at: workplace.path("disk"))
         try await workplace.run("config", "budget", "20MB", "--store", "disk/store").requireSuccess()
         try disk.fill(leaving: 0)
 
@@ -87,9 +87,9 @@ struct FullDiskTests {
 
     @Test func aChangeOnAReadOnlyDiskSaysSo_andHowToGoOn() async throws {
         let workplace = try Workplace()
-        let disk = try Mount(memory: "2m", at: workplace.path("disk"))
+        let disk = try await Mount(memory: "2m", at: workplace.path("disk"))
         try await workplace.run("config", "budget", "20MB", "--store", "disk/store").requireSuccess()
-        try disk.setReadOnly(true)
+        try await disk.setReadOnly(true)
 
         let refused = try await workplace.run("config", "budget", "1MB", "--store", "disk/store")
 
@@ -104,7 +104,7 @@ struct FullDiskTests {
     func whatIsStoredIsRead_howeverLittleRoomIsLeft(kibibytes: Int) async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
-            let disk = try Mount(memory: "2m", at: workplace.path("disk"))
+            let disk = try await Mount(memory: "2m", at: workplace.path("disk"))
             try workplace.write("list.txt", origin.list(60))
             try await workplace.run("sync", "list.txt", "--store", "disk/store", "--allow-private-network")
                 .requireSuccess()

@@ -3,6 +3,7 @@ import ProgramRunning
 import Testing
 
 /// The real program runs `avatars migrate` on stores of earlier versions: to the end, killed, and with a failing call.
+@Suite(.timeLimit(.minutes(5)))
 struct MigrationCrashTests {
     @Test(arguments: OlderStore.versions)
     func anOlderStoreIsUpgradedWithItsFiles(version: Int) async throws {
@@ -24,7 +25,7 @@ struct MigrationCrashTests {
         case fullDisk = "error=ENOSPC"
     }
 
-    @Test(.enabled(if: Strace.isUsable, Comment(rawValue: Strace.absence)), arguments: Accident.allCases)
+    @Test(.enabled(Comment(rawValue: Strace.absence)) { await Strace.isUsable }, arguments: Accident.allCases)
     func anAccidentLeavesAWholeVersionAndTheCopy(accident: Accident) async throws {
         let workplace = try Workplace()
         try OlderStore(version: 1).make(at: workplace.path("base"))
@@ -54,10 +55,10 @@ struct MigrationCrashTests {
         #expect(versions.count > 1, "\(versions)")
     }
 
-    @Test(.enabled(if: Mount.isPossible, Comment(rawValue: Mount.absence)))
+    @Test(.enabled(Comment(rawValue: Mount.absence)) { await Mount.isPossible })
     func withoutRoomForTheCopyNothingIsChanged() async throws {
         let workplace = try Workplace()
-        let disk = try Mount(memory: "4m", at: workplace.path("disk"))
+        let disk = try await Mount(memory: "4m", at: workplace.path("disk"))
         let index = workplace.path("disk/store/index.sqlite")
         try OlderStore(version: 1).make(at: workplace.path("disk/store"))
         let before = try workplace.read(index)

@@ -3,7 +3,7 @@ import ProgramRunning
 import Testing
 
 /// The real program keeps a mirror up to date and is killed with SIGKILL at one of its calls.
-@Suite(.enabled(if: Strace.isUsable, Comment(rawValue: Strace.absence)))
+@Suite(.enabled(Comment(rawValue: Strace.absence)) { await Strace.isUsable }, .timeLimit(.minutes(5)))
 struct MirrorCrashTests {
     /// The call before which the program is killed, and its number.
     static let moments = [

@@ -9,7 +9,7 @@ import Testing
 /// An ext4 file system is stopped at random moments: data that had not reached its disk is lost, and the next mount
 /// replays its journal. A disk that loses a volatile cache is not simulated; `DurabilityOrderTests` checks what the
 /// program asks to make durable.
-@Suite(.enabled(if: Mount.isPossible, Comment(rawValue: Mount.absence)))
+@Suite(.enabled(Comment(rawValue: Mount.absence)) { await Mount.isPossible }, .timeLimit(.minutes(5)))
 struct PowerLossTests {
     @Test func documentsAndLastGoodCopiesSurviveAPowerLoss() async throws {
         let versions = RequestCount()
@@ -55,23 +55,23 @@ struct PowerLossTests {
         _ origin: LoopbackOrigin,
         _ count: Int
     ) async throws -> Cut {
-        let disk = try StalledDisk(in: workplace)
+        let disk = try await StalledDisk(in: workplace)
         try workplace.write("list.txt", origin.list(count) + origin.url("/held.png") + "\n")
         // The command must not end, because it would then make all files durable.
-        let sync = try workplace.start([
+        let sync = try await workplace.start([
             "sync", "list.txt", "--store", "disk/store", "--allow-private-network", "--quiet",
         ])
         try await waitUntil(every: .milliseconds(5)) {
             FolderWalk(disk.path + "/store/caches")?.files.count == count
         }
-        try disk.stall()
+        try await disk.stall()
         // The kernel commits its journal once a second, by its own clock.
         try await Task.sleep(for: .seconds(3))
-        let cut = try disk.cut()
+        let cut = try await disk.cut()
         try disk.goOn()
         sync.signal(SIGKILL)
         _ = try await sync.end()
-        try disk.remove()
+        try await disk.remove()
         return cut
     }
 
@@ -81,7 +81,11 @@ struct PowerLossTests {
         _ count: Int,
         _ cut: Cut
     ) async throws {
-        let after = try Mount(image: cut.image, at: workplace.path("after"), options: "journal_path=\(cut.journal)")
+        let after = try await Mount(
+            image: cut.image,
+            at: workplace.path("after"),
+            options: "journal_path=\(cut.journal)"
+        )
         try pretendAnotherBoot(workplace.path("after/store/index.sqlite"))
         let walk = try #require(FolderWalk(workplace.path("after/store/caches")))
         let empty = try walk.files.keys.filter { path in
@@ -100,27 +104,27 @@ struct PowerLossTests {
             guard let path = listed[origin.url("/p/\(number).png")] else { continue }
             #expect(try Array(Data(contentsOf: URL(filePath: path))) == pictureBytes("/p/\(number).png"))
         }
-        try after.unmount()
-        try Mount.run("/usr/sbin/losetup", ["-d", cut.journal])
+        try await after.unmount()
+        try await Mount.run("/usr/sbin/losetup", ["-d", cut.journal])
     }
 
     private func loseAgainAndAgain(_ origin: LoopbackOrigin, times: Int) async throws -> Losses {
         let workplace = try Workplace()
-        try Mount.makeImage(workplace.path("image"), megabytes: 96)
+        try await Mount.makeImage(workplace.path("image"), megabytes: 96)
         var losses = Losses()
         try await storeWhatWillBeReplaced(workplace, origin)
         for round in 1...times {
-            let disk = try Mount(image: workplace.path("image"), at: workplace.path("disk"))
-            let work = try workplace.start(tool: "/bin/sh", ["-c", script(round, origin)])
+            let disk = try await Mount(image: workplace.path("image"), at: workplace.path("disk"))
+            let work = try await workplace.start(tool: "/bin/sh", ["-c", script(round, origin)])
             try await Task.sleep(for: .milliseconds(Int.random(in: 300...1500)))
             try disk.losePower()
             _ = try await work.end()
-            try disk.unmount()
+            try await disk.unmount()
 
-            let again = try Mount(image: workplace.path("image"), at: workplace.path("disk"))
+            let again = try await Mount(image: workplace.path("image"), at: workplace.path("disk"))
             try pretendAnotherBoot(workplace.path("disk/store/index.sqlite"))
             try await expectPromises(workplace, round, origin, &losses)
-            try again.unmount()
+            try await again.unmount()
             losses.rounds += 1
         }
         return losses
@@ -128,10 +132,10 @@ struct PowerLossTests {
 
     /// The newest images in `caches` may be lost, but not one stored before.
     private func storeWhatWillBeReplaced(_ workplace: Workplace, _ origin: LoopbackOrigin) async throws {
-        let disk = try Mount(image: workplace.path("image"), at: workplace.path("disk"))
+        let disk = try await Mount(image: workplace.path("image"), at: workplace.path("disk"))
         let fetch = ["fetch", origin.url("/changing.png"), "--allow-private-network", "--store", "disk/store"]
         try await workplace.start(fetch).end().requireSuccess()
-        try disk.unmount()
+        try await disk.unmount()
     }
 
     /// Saves documents, replaces images, and stores new ones, each at once. Finished calls are noted outside the disk.

@@ -4,7 +4,7 @@ import ProgramRunning
 import Testing
 
 /// The start of the program, read from its system calls.
-@Suite(.enabled(if: Strace.isUsable, Comment(rawValue: Strace.absence)))
+@Suite(.enabled(Comment(rawValue: Strace.absence)) { await Strace.isUsable }, .timeLimit(.minutes(5)))
 struct ProgramStartTests {
     @Test("`path` runs on the thread it was started on: another takes longer to begin than the work")
     func pathMakesNoThread() async throws {

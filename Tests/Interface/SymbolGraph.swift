@@ -1,4 +1,5 @@
 import Foundation
+import ProgramRunning
 
 /// The public declarations of a module, as the compiler sees them.
 struct SymbolGraph {
@@ -44,22 +45,20 @@ struct SymbolGraph {
     }
 
     /// Asks the toolchain for the declarations of `module`, which was built beside these tests.
-    init(module: String) throws {
+    init(module: String) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "avatars-interface-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         // If this fails, the folder stays with the system's temporary files, which the system deletes.
         defer { try? FileManager.default.removeItem(at: folder) }
         let build = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.currentDirectoryURL = URL(filePath: #filePath).appending(path: "../../..").standardized
-        process.arguments = [
-            "bash", "-euo", "pipefail", "-c", ". scripts/lib.sh; symbol_graph \"$@\"", "symbol_graph",
-            module, build.path, folder.path,
-        ]
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw ExtractionFailed(module: module) }
+        let root = URL(filePath: #filePath).appending(path: "../../..").standardized
+        let script = "cd \"$1\"; . scripts/lib.sh; shift; symbol_graph \"$@\""
+        let run = try await Workplace().run(
+            tool: "/usr/bin/env",
+            ["bash", "-euo", "pipefail", "-c", script, "symbol_graph", root.path, module, build.path, folder.path],
+            environment: ProcessInfo.processInfo.environment
+        )
+        guard run.status == 0 else { throw ExtractionFailed(module: module, messages: run.messages) }
         // A module's extensions of another module's types are in a file of their own.
         let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
         symbols = try files.flatMap { file in
@@ -69,20 +68,11 @@ struct SymbolGraph {
 
     struct ExtractionFailed: Error {
         let module: String
+        let messages: String
     }
 
     /// Whether the toolchain can be asked.
-    static let isAvailable: Bool = {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["sh", "-c", "command -v swift-symbolgraph-extract"]
-        process.standardOutput = FileHandle.nullDevice
-        do {
-            try process.run()
-        } catch {
-            return false
-        }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
-    }()
+    static let isAvailable = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").contains {
+        FileManager.default.isExecutableFile(atPath: "\($0)/swift-symbolgraph-extract")
+    }
 }

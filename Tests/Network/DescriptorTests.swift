@@ -2,6 +2,7 @@ import AvatarStoreTesting
 import Testing
 
 /// The program with few file descriptors (`ulimit -n`): it is slower, and loses nothing.
+@Suite(.timeLimit(.minutes(5)))
 struct DescriptorTests {
     /// Runs `body` with an origin of its own for each of `count` addresses.
     private func withOrigins(_ count: Int, _ body: ([LoopbackOrigin]) async throws -> Void) async throws {

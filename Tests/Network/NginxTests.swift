@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The program against nginx, as an operator runs it.
-@Suite(.enabled(if: Nginx.isAvailable, Comment(rawValue: Nginx.absence)))
+@Suite(.enabled(if: Nginx.isAvailable, Comment(rawValue: Nginx.absence)), .timeLimit(.minutes(5)))
 struct NginxTests {
     /// The JSON output of `fetch` for `url` with the arguments that follow.
     private func fetch(_ url: String, in workplace: Workplace, _ arguments: [String] = []) async throws -> JSONObject {

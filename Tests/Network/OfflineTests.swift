@@ -3,7 +3,10 @@ import Foundation
 import Testing
 
 /// The program in a network namespace without any interface: no route, no name server.
-@Suite(.enabled(if: NoNetwork.isAvailable, "unshare cannot make a network namespace here"))
+@Suite(
+    .enabled("unshare cannot make a network namespace here") { await NoNetwork.isAvailable.value },
+    .timeLimit(.minutes(5))
+)
 struct OfflineTests {
     /// A store with some pictures that are due, and one that failed before.
     private func withStoredPictures(_ body: (Workplace, LoopbackOrigin) async throws -> Void) async throws {
@@ -87,20 +90,11 @@ private enum NoNetwork {
     /// Without a user namespace this needs root.
     private static let options = geteuid() == 0 ? ["--net"] : ["--map-root-user", "--net"]
 
-    static let isAvailable: Bool = {
-        guard FileManager.default.isExecutableFile(atPath: unshare) else { return false }
-        let process = Process()
-        process.executableURL = URL(filePath: unshare)
-        process.arguments = options + ["true"]
-        process.standardError = FileHandle.nullDevice
-        do {
-            try process.run()
-        } catch {
-            return false
-        }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
-    }()
+    static let isAvailable = Task {
+        // A refusal is the answer: the tests are skipped.
+        let run = try? await Workplace().run(tool: unshare, options + ["true"])
+        return run?.status == 0
+    }
 
     static func run(_ arguments: [String], in workplace: Workplace) async throws -> Run {
         let program = Program.executable.path(percentEncoded: false)

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// A server with `Last-Modified` only, whose 304 carries no validator: Python's.
-@Suite(.enabled(if: PlainFileServer.isAvailable, "python3 is not installed"))
+@Suite(.enabled(if: PlainFileServer.isAvailable, "python3 is not installed"), .timeLimit(.minutes(5)))
 struct PlainFileServerTests {
     @Test(arguments: [["--strict"], []])
     func unchangedImageIsNotSentAgain(mode: [String]) async throws {
@@ -52,7 +52,6 @@ private struct PlainFileServer {
 
     private let workplace: Workplace
     private let program: RunningProgram
-    private let reins: Pipe
     private let address: String
 
     /// Runs `body` with a server, and stops it afterwards.
@@ -85,30 +84,21 @@ private struct PlainFileServer {
         }
     }
 
-    /// Ends when the shell's standard input closes, and so with the tests.
-    private static let script = """
-        /usr/bin/python3 -u -m http.server 0 --bind 127.0.0.1 1>&2 &
-        read -r line
-        kill $!
-        wait $!
-        """
-
     private static func start() async throws -> PlainFileServer {
         let workplace = try Workplace()
-        let reins = Pipe()
-        let program = try workplace.start(tool: "/bin/sh", ["-c", script], reading: reins)
+        let arguments = ["-u", "-m", "http.server", "0", "--bind", "127.0.0.1"]
+        let program = try await workplace.start(tool: "/usr/bin/python3", arguments)
         // "Serving HTTP on 127.0.0.1 port 33333 (http://127.0.0.1:33333/) ..."
-        try await program.says("/) ...")
-        let message = try program.messages
+        try await waitUntil(every: .milliseconds(5)) { try !program.lines.isEmpty || program.hasEnded }
+        let message = try #require(try program.lines.first)
         let start = try #require(message.range(of: "(http"))
         let end = try #require(message.range(of: ") ..."))
         let address = String(message[message.index(after: start.lowerBound)..<end.lowerBound])
-        return PlainFileServer(workplace: workplace, program: program, reins: reins, address: address)
+        return PlainFileServer(workplace: workplace, program: program, address: address)
     }
 
     private func stop() async throws {
-        try reins.fileHandleForWriting.write(contentsOf: Data("stop\n".utf8))
-        try reins.fileHandleForWriting.close()
+        program.signal(SIGTERM)
         _ = try await program.end()
     }
 }

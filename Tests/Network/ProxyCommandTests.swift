@@ -1,7 +1,7 @@
 import Testing
 
 /// The program behind a proxy that the environment names.
-@Suite(.enabled(if: Nginx.isAvailable, Comment(rawValue: Nginx.absence)))
+@Suite(.enabled(if: Nginx.isAvailable, Comment(rawValue: Nginx.absence)), .timeLimit(.minutes(5)))
 struct ProxyCommandTests {
     private static let picture = pictureBytes("ada")
 

@@ -27,7 +27,7 @@ struct ServeBehindNginxTests {
             "daemon off; master_process off; pid nginx.pid; events {} http { access_log off; \(folders.joined()) \(site) }"
         )
         let arguments = ["-p", workplace.path, "-c", "nginx.conf", "-e", "stderr"]
-        let nginx = try workplace.start(tool: try #require(Nginx.executable), arguments)
+        let nginx = try await workplace.start(tool: try #require(Nginx.executable), arguments)
         let front = RawConnection.Place.path(workplace.path("nginx.sock"))
         // The socket is there a moment before nginx listens on it; until then a connection is refused.
         try await waitUntil { (try? RawConnection(front)) != nil }

@@ -3,6 +3,7 @@ import NIOPosix
 import Testing
 
 /// An origin whose response arrives byte by byte: never silent for long, and never complete.
+@Suite(.timeLimit(.minutes(5)))
 struct TricklingOriginTests {
     enum Answer: CaseIterable, Sendable {
         case header, chunks

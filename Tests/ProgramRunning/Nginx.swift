@@ -1,3 +1,4 @@
+import AvatarStoreTesting
 import Foundation
 
 /// nginx as an origin, with its own configuration and folder. It serves the folder `pictures`.
@@ -21,7 +22,6 @@ package struct Nginx: Sendable {
     package let workplace: Workplace
     private let site: NginxSite
     private let program: RunningProgram
-    private let reins: Pipe
 
     /// Runs `body` with a server, and stops it afterwards.
     package static func withServer(_ body: (Nginx) async throws -> Void) async throws {
@@ -99,24 +99,17 @@ package struct Nginx: Sendable {
         }
     }
 
-    /// Fewer requests than expected were logged within a minute.
-    package struct MissingRequests: Error {
-        package let expected: Int
-        package let logged: [Request]
-    }
-
     /// Waits until `count` requests are logged and returns them. nginx logs a request after its response.
     ///
-    /// - Throws: `MissingRequests` after a minute.
+    /// - Throws: `CancellationError` if the task is cancelled, as at the time limit of a test.
     package func requests(_ count: Int) async throws -> [Request] {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while true {
+        var requests: [Request] = []
+        try await waitUntil(every: .milliseconds(10)) {
             let text = try String(decoding: workplace.read("requests.log"), as: UTF8.self)
-            let requests = text.split(separator: "\n").compactMap(Request.init)
-            if requests.count >= count { return requests }
-            guard .now < deadline else { throw MissingRequests(expected: count, logged: requests) }
-            try await Task.sleep(for: .milliseconds(10))
+            requests = text.split(separator: "\n").compactMap(Request.init)
+            return requests.count >= count
         }
+        return requests
     }
 
     // MARK: Starting and stopping
@@ -128,35 +121,26 @@ package struct Nginx: Sendable {
             let workplace = try Workplace()
             let site = NginxSite()
             try site.write(to: workplace)
-            let reins = Pipe()
-            let program = try workplace.start(tool: "/bin/sh", ["-c", script, executable ?? ""], reading: reins)
-            try await program.says("nginx is ")
-            if try program.messages.contains("nginx is up") {
-                return Nginx(workplace: workplace, site: site, program: program, reins: reins)
+            try await workplace.run(tool: "/usr/bin/openssl", makeCertificate).requireSuccess()
+            let arguments = ["-p", workplace.path, "-c", "nginx.conf", "-e", "error.log", "-g", "daemon off;"]
+            let program = try await workplace.start(tool: executable ?? "", arguments)
+            // nginx writes the file once it listens on all ports.
+            try await waitUntil(every: .milliseconds(5)) {
+                try program.hasEnded || workplace.exists("nginx.pid") && !workplace.read("nginx.pid").isEmpty
             }
+            if !program.hasEnded { return Nginx(workplace: workplace, site: site, program: program) }
             let run = try await program.end()
             guard attempts < 3 else { throw UnexpectedOutput(text: run.text, messages: run.messages) }
         }
     }
 
-    /// Ends when the shell's standard input closes, and so with the tests. nginx goes into the background once it listens.
-    private static let script = """
-        openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -config openssl.conf \
-            -keyout key.pem -out certificate.pem 2>openssl.log && "$0" -p "$PWD" -c nginx.conf -e error.log || {
-            echo "nginx is down" >&2
-            exit 1
-        }
-        while ! [ -s nginx.pid ]; do sleep 0.01; done
-        echo "nginx is up" >&2
-        read -r line
-        pid="$(cat nginx.pid)"
-        kill "$pid"
-        while kill -0 "$pid" 2>/dev/null; do sleep 0.01; done
-        """
+    private static let makeCertificate = [
+        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+        "-config", "openssl.conf", "-keyout", "key.pem", "-out", "certificate.pem",
+    ]
 
     private func stop() async throws {
-        try reins.fileHandleForWriting.write(contentsOf: Data("stop\n".utf8))
-        try reins.fileHandleForWriting.close()
+        program.signal(SIGTERM)
         _ = try await program.end()
     }
 }

@@ -1,54 +1,49 @@
 import AvatarStoreTesting
 import Foundation
 
-/// A program that is running.
+/// A program that is running, with its output in files. A workplace starts it, and kills it with its own last reference.
 package struct RunningProgram: Sendable {
-    private let identifier: Int32
+    private let process: ChildProcess
     private let output: String
-    private let statuses: AsyncStream<Int32>
 
-    /// Starts `process`, with its output in files with the prefix `output`.
-    init(_ process: Process, output: String) throws {
-        let files = [output + ".out", output + ".err"]
-        for file in files { try Data().write(to: URL(filePath: file)) }
-        let handles = try files.map { try FileHandle(forWritingTo: URL(filePath: $0)) }
-        process.standardOutput = handles[0]
-        process.standardError = handles[1]
-        let (statuses, ended) = AsyncStream.makeStream(of: Int32.self)
-        process.terminationHandler = { process in
-            ended.yield(process.terminationStatus * (process.terminationReason == .exit ? 1 : -1))
-            ended.finish()
-        }
-        try Self.withAllSignals { try process.run() }
-        // The program has its own copies now. `Process` would close ours much later, and descriptors are limited.
-        for handle in handles { try handle.close() }
+    /// Starts the program at `path` in `folder`, with its output in files with the prefix `output`.
+    ///
+    /// - Parameter input: the open file that is its standard input; `nil`: an empty one.
+    init(
+        _ path: String,
+        _ arguments: [String],
+        in folder: String,
+        environment: [String: String],
+        input: Int32?,
+        output: String
+    ) async throws {
         self.output = output
-        self.statuses = statuses
-        identifier = process.processIdentifier
+        process = try await ChildProcess(
+            path,
+            arguments,
+            in: folder,
+            environment: environment,
+            input: .open(input),
+            output: .file(output + ".out"),
+            errors: .file(output + ".err")
+        )
     }
 
-    /// Unblocks all signals while `body` starts a program, which inherits the signal mask of its parent's thread. Worker
-    /// threads block nearly all signals, and a shell would never notice that its children ended.
-    private static func withAllSignals(_ body: () throws -> Void) rethrows {
-        var none = sigset_t()
-        var blocked = sigset_t()
-        sigemptyset(&none)
-        pthread_sigmask(SIG_SETMASK, &none, &blocked)
-        defer { pthread_sigmask(SIG_SETMASK, &blocked, nil) }
-        try body()
-    }
+    /// Kills the program and all that it started, unless it has ended.
+    func cancel() { process.cancel() }
+
+    /// Whether the program has ended.
+    package var hasEnded: Bool { process.hasEnded }
 
     /// Sends a signal to the program.
-    package func signal(_ number: Int32) {
-        kill(identifier, number)
-    }
+    package func signal(_ number: Int32) { process.signal(number) }
 
     /// Waits until the program has written `text` to standard error.
     ///
     /// - Parameter orEnds: whether to stop waiting when the program has ended. Default: no.
     package func says(_ text: String, orEnds: Bool = false) async throws {
         try await waitUntil(every: .milliseconds(5)) {
-            try messages.contains(text) || orEnds && kill(identifier, 0) != 0
+            try messages.contains(text) || orEnds && process.hasEnded
         }
     }
 
@@ -67,17 +62,16 @@ package struct RunningProgram: Sendable {
 
     /// Its peak memory so far, in bytes; `nil` on systems without /proc.
     package var peakMemory: Int? {
-        guard let text = try? String(contentsOfFile: "/proc/\(identifier)/status", encoding: .utf8) else { return nil }
+        let status = "/proc/\(process.identifier)/status"
+        guard let text = try? String(contentsOfFile: status, encoding: .utf8) else { return nil }
         let line = text.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
         return line?.split(separator: " ").compactMap { Int($0) }.first.map { $0 * 1024 }
     }
 
-    /// Waits for the program's end. Call it once.
+    /// Waits for the program's end. If the task is cancelled, as when a test reaches its time limit, the program is killed.
     package func end() async throws -> Run {
-        for await status in statuses {
-            let bytes = try Array(Data(contentsOf: URL(filePath: output + ".out")))
-            return Run(status: status, bytes: bytes, messages: try messages)
-        }
-        throw CancellationError()
+        let status = try await process.end()
+        let bytes = try Array(Data(contentsOf: URL(filePath: output + ".out")))
+        return Run(status: status, bytes: bytes, messages: try messages)
     }
 }

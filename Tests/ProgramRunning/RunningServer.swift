@@ -10,7 +10,7 @@ package struct RunningServer: Sendable {
     package static func start(_ arguments: [String] = [], in workplace: Workplace) async throws -> RunningServer {
         let path = arguments.firstIndex(of: "--socket").map { arguments[$0 + 1] }
         let listening = path == nil ? ["--listen", "127.0.0.1:0"] : []
-        let program = try workplace.start(["serve"] + listening + arguments)
+        let program = try await workplace.start(["serve"] + listening + arguments)
         try await program.says("listening on ", orEnds: true)
         if let path { return RunningServer(workplace: workplace, program: program, place: .path(workplace.path(path))) }
         let messages = try program.messages

@@ -1,10 +1,12 @@
 package import Foundation
+import Synchronization
 
-/// An empty directory to run the program in, removed with the last reference.
+/// An empty directory to run the program in. With the last reference it is removed, and what still runs in it is killed.
 package final class Workplace: Sendable {
     package let path: String
     /// Holds the program's output, so that its working directory holds only the files it makes.
     private let outputs: String
+    private let programs = Mutex<[RunningProgram]>([])
 
     package init() throws {
         let base = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
@@ -17,6 +19,7 @@ package final class Workplace: Sendable {
     }
 
     deinit {
+        for program in programs.withLock({ $0 }) { program.cancel() }
         // The rest stays in the system's temporary folder, which the system empties.
         try? FileManager.default.removeItem(atPath: (path as NSString).deletingLastPathComponent)
     }
@@ -69,26 +72,40 @@ package final class Workplace: Sendable {
         _ arguments: [String],
         input: String? = nil,
         environment: [String: String] = [:]
-    ) throws -> RunningProgram {
-        guard let input else { return try start(program, arguments, FileHandle.nullDevice, environment) }
+    ) async throws -> RunningProgram {
+        guard let input else { return try await start(program, arguments, nil, environment) }
         let file = outputs + "/" + UUID().uuidString
         try Data(input.utf8).write(to: URL(filePath: file))
-        return try start(program, arguments, try FileHandle(forReadingFrom: URL(filePath: file)), environment)
+        return try await start(program, arguments, try FileHandle(forReadingFrom: URL(filePath: file)), environment)
     }
 
     /// Starts `avatars` with `pipe` as its standard input.
-    package func start(_ arguments: [String], reading pipe: Pipe) throws -> RunningProgram {
-        try start(program, arguments, pipe, [:])
+    package func start(_ arguments: [String], reading pipe: Pipe) async throws -> RunningProgram {
+        try await start(program, arguments, reading: pipe, [:])
     }
 
     /// Starts another program with `pipe` as its standard input. `$AVATARS` holds the path of `avatars`.
-    package func start(tool: String, _ arguments: [String], reading pipe: Pipe? = nil) throws -> RunningProgram {
-        try start(tool, arguments, pipe ?? FileHandle.nullDevice, ["AVATARS": program])
+    package func start(tool: String, _ arguments: [String], reading pipe: Pipe) async throws -> RunningProgram {
+        try await start(tool, arguments, reading: pipe, ["AVATARS": program])
     }
 
     /// Starts another program, as above, with `file` as its standard input.
-    package func start(tool: String, _ arguments: [String], reading file: FileHandle) throws -> RunningProgram {
-        try start(tool, arguments, file, ["AVATARS": program])
+    package func start(
+        tool: String,
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        reading file: FileHandle? = nil
+    ) async throws -> RunningProgram {
+        try await start(tool, arguments, file, ["AVATARS": program].merging(environment) { $1 })
+    }
+
+    /// Runs another program of this machine and waits for its end.
+    package func run(
+        tool: String,
+        _ arguments: [String],
+        environment: [String: String] = [:]
+    ) async throws -> Run {
+        try await start(tool: tool, arguments, environment: environment).end()
     }
 
     /// Runs a shell script. `$AVATARS` holds the path of `avatars`.
@@ -102,24 +119,38 @@ package final class Workplace: Sendable {
     package func runUnprivileged(_ arguments: [String]) async throws -> Run {
         guard geteuid() == 0 else { return try await start(arguments).end() }
         let options = ["--reuid=65534", "--regid=65534", "--clear-groups", program]
-        return try await start("/usr/bin/setpriv", options + arguments, FileHandle.nullDevice, [:]).end()
+        return try await start("/usr/bin/setpriv", options + arguments, nil, [:]).end()
     }
 
     private var program: String { Program.executable.path(percentEncoded: false) }
 
+    /// The program has its own copy of the end it reads from. Closing ours lets a writer learn that the program has ended.
     private func start(
         _ program: String,
         _ arguments: [String],
-        _ input: Any,
+        reading pipe: Pipe,
         _ environment: [String: String]
-    ) throws -> RunningProgram {
-        let process = Process()
-        process.executableURL = URL(filePath: program)
-        process.arguments = arguments
-        process.currentDirectoryURL = URL(filePath: path)
-        process.environment = ["HOME": path, "AVATARS_STORE": "store", "PATH": "/usr/bin:/bin"]
-            .merging(environment) { $1 }
-        process.standardInput = input
-        return try RunningProgram(process, output: outputs + "/" + UUID().uuidString)
+    ) async throws -> RunningProgram {
+        let running = try await start(program, arguments, pipe.fileHandleForReading, environment)
+        try pipe.fileHandleForReading.close()
+        return running
+    }
+
+    private func start(
+        _ program: String,
+        _ arguments: [String],
+        _ input: FileHandle?,
+        _ environment: [String: String]
+    ) async throws -> RunningProgram {
+        let running = try await RunningProgram(
+            program,
+            arguments,
+            in: path,
+            environment: ["HOME": path, "AVATARS_STORE": "store", "PATH": "/usr/bin:/bin"].merging(environment) { $1 },
+            input: input?.fileDescriptor,
+            output: outputs + "/" + UUID().uuidString
+        )
+        programs.withLock { $0.append(running) }
+        return running
     }
 }

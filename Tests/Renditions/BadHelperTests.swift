@@ -11,6 +11,7 @@ import Darwin
 #endif
 
 /// Helpers that are missing, have another version or no sandbox, or are taken over by a picture.
+@Suite(.timeLimit(.minutes(5)))
 struct BadHelperTests {
     private func refusal(_ path: String, start: Duration = .seconds(20)) async throws -> RenditionError? {
         var limits = DecoderWorkers.Limits()
@@ -46,13 +47,13 @@ struct BadHelperTests {
     }
 
     @Test func notExecutable() async throws {
-        let script = try HelperScript("", permissions: 0o644)
+        let script = try await HelperScript("", permissions: 0o644)
 
         expectUnavailable(try await refusal(script), "cannot be started: Permission denied.")
     }
 
     @Test func notAProgram() async throws {
-        let script = try HelperScript("")
+        let script = try await HelperScript("")
         try Data([0, 1, 2, 3]).write(to: URL(filePath: script.path))
 
         expectUnavailable(try await refusal(script), "cannot be started")
@@ -63,42 +64,42 @@ struct BadHelperTests {
     }
 
     @Test func anotherVersion() async throws {
-        let script = try HelperScript(HelperScript.hello(version: 7) + "; " + HelperScript.takeRequest)
+        let script = try await HelperScript(HelperScript.hello(version: 7) + "; " + HelperScript.takeRequest)
 
         expectUnavailable(try await refusal(script), "has version 7; this program needs version 1.")
     }
 
     @Test func withoutSandbox() async throws {
-        let script = try HelperScript(HelperScript.hello(sandbox: 3))
+        let script = try await HelperScript(HelperScript.hello(sandbox: 3))
 
         expectUnavailable(try await refusal(script), "has no sandbox here")
     }
 
     @Test func withoutDecoders() async throws {
-        let script = try HelperScript(HelperScript.hello(sandbox: 4))
+        let script = try await HelperScript(HelperScript.hello(sandbox: 4))
 
         expectUnavailable(try await refusal(script), "was built without the package trait \"Renditions\"")
     }
 
     @Test func anotherProgram() async throws {
         expectUnavailable(
-            try await refusal(try HelperScript("echo 'HTTP/1.1 200 OK' >&0")),
+            try await refusal(HelperScript("echo 'HTTP/1.1 200 OK' >&0")),
             "is not a decoder of AvatarStore"
         )
         expectUnavailable(
-            try await refusal(try HelperScript("exit 3")),
+            try await refusal(HelperScript("exit 3")),
             "ended before its first message. Run it to see why; a library that it needs may be missing."
         )
     }
 
     @Test func silentAtItsStart() async throws {
-        let script = try HelperScript("kill -STOP $$")
+        let script = try await HelperScript("kill -STOP $$")
 
         expectUnavailable(try await refusal(script, start: .milliseconds(300)), "did not respond in time before")
     }
 
     @Test func allowedToRunUnsandboxed() async throws {
-        let script = try HelperScript("echo \"$@\" > \"$0.arguments\"; \(HelperScript.hello(sandbox: 2))")
+        let script = try await HelperScript("echo \"$@\" > \"$0.arguments\"; \(HelperScript.hello(sandbox: 2))")
         let pool = DecoderPool(helperPath: script.path, allowsUnsandboxed: true)
 
         // The script decodes nothing, but the pool accepts its first message.
@@ -127,7 +128,7 @@ struct BadHelperTests {
     ])
     func responsesAreChecked(_ name: String, _ answer: String) async throws {
         let flood = name.hasSuffix("before the request")
-        let script = try HelperScript(
+        let script = try await HelperScript(
             "\(HelperScript.hello()); \(flood ? "/bin/cat /dev/zero >&0" : "\(HelperScript.takeRequest); \(answer)")"
         )
 
@@ -140,7 +141,7 @@ struct BadHelperTests {
     }
 
     @Test func truncatedResponse() async throws {
-        let script = try HelperScript(
+        let script = try await HelperScript(
             "\(HelperScript.hello()); \(HelperScript.takeRequest); \(Self.answer(count: "\\0\\0\\20\\0")); exit 5"
         )
 

@@ -11,7 +11,7 @@ import Darwin
 #endif
 
 /// Pictures that cannot or must not be decoded. The decoder must report the reason and never crash.
-@Suite(.enabled(if: Fixture.hasDecoders, "needs the package trait Renditions"))
+@Suite(.enabled(if: Fixture.hasDecoders, "needs the package trait Renditions"), .timeLimit(.minutes(5)))
 struct BadPictureTests {
     private let pool = DecoderPool()
     private let rendition = Rendition(size: 48, format: .jpeg)

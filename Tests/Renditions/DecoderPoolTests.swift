@@ -1,5 +1,7 @@
 import AvatarCore
+import AvatarStoreTesting
 import Foundation
+import ProgramRunning
 import Testing
 
 @testable import AvatarRenditions
@@ -11,7 +13,7 @@ import Darwin
 #endif
 
 /// The life of helpers: their start and queue, and their end by a timeout, by a signal and with the pool.
-@Suite(.enabled(if: Fixture.hasDecoders, "needs the package trait Renditions"))
+@Suite(.enabled(if: Fixture.hasDecoders, "needs the package trait Renditions"), .timeLimit(.minutes(5)))
 struct DecoderPoolTests {
     private static let rendition = Rendition(size: 48, format: .jpeg)
 
@@ -43,11 +45,11 @@ struct DecoderPoolTests {
     /// Stops a process, and waits until it is stopped.
     private func stop(_ pid: Int32) async throws {
         kill(pid, SIGSTOP)
-        try await waitUntil("\(pid) is stopped") { try status(pid)["State"]?.hasPrefix("T") == true }
+        try await waitUntil { try status(pid)["State"]?.hasPrefix("T") == true }
     }
 
     @Test func oneHelperServesManyPictures() async throws {
-        let script = try HelperScript.wrapped()
+        let script = try await HelperScript.wrapped()
         let pool = pool(script)
         for _ in 0..<5 { _ = try await pool.make(Self.rendition, of: "small.png") }
 
@@ -56,7 +58,7 @@ struct DecoderPoolTests {
     }
 
     @Test func helperEndsAfterItsLimitOfPictures() async throws {
-        let script = try HelperScript.wrapped()
+        let script = try await HelperScript.wrapped()
         let pool = pool(script, pictures: 2)
         for _ in 0..<4 { _ = try await pool.make(Self.rendition, of: "small.png") }
 
@@ -69,7 +71,7 @@ struct DecoderPoolTests {
     }
 
     @Test func helperRunsInItsSandbox() async throws {
-        let script = try HelperScript.wrapped()
+        let script = try await HelperScript.wrapped()
         let pool = pool(script)
         // A descriptor without close-on-exec, which every child inherits.
         let inherited = open("/dev/null", O_RDONLY)
@@ -94,7 +96,7 @@ struct DecoderPoolTests {
     }
 
     @Test func idleHelperEnds() async throws {
-        let script = try HelperScript.wrapped()
+        let script = try await HelperScript.wrapped()
         let pool = pool(script, idle: .milliseconds(50))
         _ = try await pool.make(Self.rendition, of: "small.png")
         try await script.waitForEnd()
@@ -104,7 +106,7 @@ struct DecoderPoolTests {
     }
 
     @Test func helpersEndWithTheirPool() async throws {
-        let script = try HelperScript.wrapped()
+        let script = try await HelperScript.wrapped()
         do {
             let pool = pool(script)
             _ = try await pool.make(Self.rendition, of: "small.png")
@@ -114,7 +116,7 @@ struct DecoderPoolTests {
 
     @Test(arguments: [SIGKILL, SIGSEGV])
     func killedHelperIsReplaced(_ signal: Int32) async throws {
-        let script = try HelperScript.wrapped()
+        let script = try await HelperScript.wrapped()
         let pool = pool(script)
         _ = try await pool.make(Self.rendition, of: "small.png")
         let pid = try #require(script.pids.first)
@@ -133,7 +135,7 @@ struct DecoderPoolTests {
     }
 
     @Test func silentHelperIsKilled() async throws {
-        let script = try HelperScript.wrapped()
+        let script = try await HelperScript.wrapped()
         let pool = pool(script, picture: .milliseconds(400))
         _ = try await pool.make(Self.rendition, of: "small.png")
         let pid = try #require(script.pids.first)
@@ -142,7 +144,7 @@ struct DecoderPoolTests {
         let refusal = try await pool.refusal(Self.rendition, of: try Fixture.bytes("small.png"))
 
         #expect(refusal == .decoderDied("The decoder did not respond in time while it decoded the image."))
-        try await waitUntil("\(pid) is gone") { !HelperScript.exists(pid) }
+        try await waitUntil { !HelperScript.exists(pid) }
         _ = try await pool.make(Self.rendition, of: "small.png")
         #expect(script.pids.count == 2)
     }
@@ -152,7 +154,7 @@ struct DecoderPoolTests {
     }
 
     @Test func cancellationDoesNotWaitForTheHelper() async throws {
-        let script = try HelperScript.wrapped()
+        let script = try await HelperScript.wrapped()
         let pool = pool(script)
         _ = try await pool.make(Self.rendition, of: "small.png")
         let pid = try #require(script.pids.first)
@@ -177,7 +179,7 @@ struct DecoderPoolTests {
     }
 
     @Test func numberOfHelpersIsLimited() async throws {
-        let script = try HelperScript.wrapped()
+        let script = try await HelperScript.wrapped()
         let pool = pool(script, most: 3)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<60 {
@@ -190,21 +192,18 @@ struct DecoderPoolTests {
     }
 
     @Test func otherChildProcessesAreNotAffected() async throws {
-        var child: pid_t = 0
-        var arguments = [strdup("/bin/sleep"), strdup("60"), nil]
-        defer { for argument in arguments { free(argument) } }
-        #expect(posix_spawn(&child, "/bin/sleep", nil, nil, &arguments, nil) == 0)
-        let script = try HelperScript.wrapped()
+        let workplace = try Workplace()
+        let child = try await workplace.start(tool: "/bin/sleep", ["600"])
+        let script = try await HelperScript.wrapped()
         do {
             let pool = pool(script)
             _ = try await pool.make(Self.rendition, of: "small.png")
         }
         try await script.waitForEnd()
 
-        #expect(HelperScript.exists(child))
-        kill(child, SIGKILL)
-        var status: Int32 = 0
-        #expect(waitpid(child, &status, 0) == child)
+        #expect(!child.hasEnded)
+        child.signal(SIGKILL)
+        #expect(try await child.end().status == -SIGKILL)
     }
 
     @Test func defaultHelperIsBesideTheProgram() async throws {

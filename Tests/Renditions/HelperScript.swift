@@ -1,4 +1,6 @@
+import AvatarStoreTesting
 import Foundation
+import ProgramRunning
 import Testing
 
 #if canImport(Glibc)
@@ -29,7 +31,7 @@ final class HelperScript: Sendable {
     private let folder: URL
 
     /// A script that first writes its process id to a file.
-    init(_ body: String, permissions: Int = 0o755) throws {
+    init(_ body: String, permissions: Int = 0o755) async throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "helper-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         path = folder.appending(path: "helper").path
@@ -37,16 +39,12 @@ final class HelperScript: Sendable {
         try Data("#!/bin/sh\necho $$ >> \"$0.pids\"\n\(body)\n".utf8).write(to: URL(filePath: draft))
         // Another process writes the file. Otherwise a child of another test might inherit the descriptor, and a file that is
         // open for writing cannot be executed.
-        let copy = Process()
-        copy.executableURL = URL(filePath: "/bin/cp")
-        copy.arguments = [draft, path]
-        try copy.run()
-        copy.waitUntilExit()
+        try await Workplace().run(tool: "/bin/cp", [draft, path]).requireSuccess()
         try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
     }
 
     /// The real helper, with a known process id.
-    static func wrapped() throws -> HelperScript { try HelperScript("exec '\(real)' \"$@\"") }
+    static func wrapped() async throws -> HelperScript { try await HelperScript("exec '\(real)' \"$@\"") }
 
     deinit {
         // A leftover in the temporary folder is not a failure.
@@ -65,15 +63,6 @@ final class HelperScript: Sendable {
 
     /// Waits until all processes that were started have ended.
     func waitForEnd() async throws {
-        try await waitUntil("the helpers \(pids) are gone") { !self.pids.contains(where: Self.exists) }
-    }
-}
-
-/// Waits until `condition` holds, for at most 20 seconds.
-func waitUntil(_ what: String, _ condition: () throws -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(20)
-    while try !condition() {
-        try #require(ContinuousClock.now < end, "Waited in vain until \(what).")
-        try await Task.sleep(for: .milliseconds(5))
+        try await waitUntil { !self.pids.contains(where: Self.exists) }
     }
 }

@@ -3,7 +3,7 @@ import AvatarRenditions
 import Testing
 
 /// Renditions of valid pictures: their size, colours and bytes.
-@Suite(.enabled(if: Fixture.hasDecoders, "needs the package trait Renditions"))
+@Suite(.enabled(if: Fixture.hasDecoders, "needs the package trait Renditions"), .timeLimit(.minutes(5)))
 struct RenditionTests {
     /// Red, green, blue and yellow: the corners of the fixtures, row by row.
     private static let corners: [[UInt8]] = [[220, 40, 40], [40, 180, 60], [40, 60, 210], [230, 210, 50]]

@@ -1,4 +1,4 @@
-import Foundation
+import ProgramRunning
 import Testing
 
 #if canImport(Glibc)
@@ -8,52 +8,39 @@ import Darwin
 #endif
 
 /// The helper enters its sandbox and tries a system call, which must kill it.
-@Suite(.enabled(if: Fixture.hasDecoders, "needs the package trait Renditions"))
+@Suite(.enabled(if: Fixture.hasDecoders, "needs the package trait Renditions"), .timeLimit(.minutes(5)))
 struct SandboxTests {
-    private func attempt(_ call: String) throws -> (reason: Process.TerminationReason, status: Int32) {
-        let process = Process()
-        process.executableURL = URL(filePath: HelperScript.real)
-        process.arguments = ["--attempt", call]
-        process.standardInput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        return (process.terminationReason, process.terminationStatus)
+    /// How the helper ends: its exit code, or the number of the signal that killed it, negated.
+    private func attempt(_ call: String) async throws -> Int32 {
+        try await Workplace().run(tool: HelperScript.real, ["--attempt", call]).status
     }
 
-    @Test func helperSurvivesInItsSandbox() throws {
-        #expect(try attempt("nothing") == (.exit, 0))
+    @Test func helperSurvivesInItsSandbox() async throws {
+        #expect(try await attempt("nothing") == 0)
     }
 
-    @Test func unknownAttemptIsAnError() throws {
-        #expect(try attempt("dance") == (.exit, 64))
+    @Test func unknownAttemptIsAnError() async throws {
+        #expect(try await attempt("dance") == 64)
     }
 
     @Test(arguments: [
         "open", "socket", "execve", "fork", "kill", "write", "send-elsewhere", "send-to-address", "send-out-of-band",
         "receive-elsewhere", "receive-out-of-band", "map-code", "map-file", "advise", "protect", "ptrace",
     ])
-    func forbiddenCallKills(_ call: String) throws {
-        #expect(try attempt(call) == (.uncaughtSignal, SIGSYS), "\(call)")
+    func forbiddenCallKills(_ call: String) async throws {
+        #expect(try await attempt(call) == -SIGSYS, "\(call)")
     }
 
     #if arch(x86_64)
-    @Test func callsOfAnotherArchitectureKill() throws {
-        #expect(try attempt("other-architecture") == (.uncaughtSignal, SIGSYS))
+    @Test func callsOfAnotherArchitectureKill() async throws {
+        #expect(try await attempt("other-architecture") == -SIGSYS)
     }
     #endif
 
-    @Test func directStartPrintsAnExplanation() throws {
-        let process = Process()
-        let messages = Pipe()
-        process.executableURL = URL(filePath: HelperScript.real)
-        process.standardInput = FileHandle.nullDevice
-        process.standardError = messages
-        try process.run()
-        process.waitUntilExit()
+    @Test func directStartPrintsAnExplanation() async throws {
+        let run = try await Workplace().run(tool: HelperScript.real, [])
 
-        #expect(process.terminationStatus == 64)
-        let text = String(decoding: try messages.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        #expect(text.hasPrefix("avatars-decoder makes smaller images"))
+        #expect(run.status == 64)
+        #expect(run.messages.hasPrefix("avatars-decoder makes smaller images"))
     }
 }

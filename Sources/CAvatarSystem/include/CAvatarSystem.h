@@ -49,6 +49,10 @@ int avatar_catch_signals(const int *numbers, int count);
 /// die with the thread that started it. Returns the other end of the socket, or -1 with `errno`.
 int avatar_start_helper(const char *path, char *const *arguments, int *pid);
 
+/// Starts the program at `path` with one argument and this program's environment, and does not wait for it: it may outlive the
+/// caller. It reads and writes /dev/null. 0, or -1 with `errno`.
+int avatar_start_apart(const char *path, const char *argument);
+
 /// Kills the helper `pid` unless it ends within `patience` milliseconds, and waits for its end. Returns how it ended by itself:
 /// its exit code, or a signal as a negative number. Returns INT_MIN if it was killed here, or its end is not known.
 int avatar_end_helper(int pid, int patience);

@@ -1,3 +1,4 @@
+import CAvatarSystem
 import Foundation
 
 /// Opens a page in the browser of the person at the terminal.
@@ -26,21 +27,8 @@ struct PageOpener {
         guard isTerminal, hasDisplay, let program = Self.find(Self.program, in: environment["PATH"] ?? "") else {
             return false
         }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = [path]
-        process.environment = environment
-        process.standardInput = FileHandle.nullDevice
-        // Messages of a browser are of no use here.
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        do {
-            try process.run()
-            return true
-        } catch {
-            // The path is printed all the same.
-            return false
-        }
+        // Messages of a browser are of no use here. The path is printed even if nothing could be started.
+        return avatar_start_apart(program, path) == 0
     }
 
     /// The path of the program `name` in one of the folders of `path`; `nil` if none has it.

@@ -1,6 +1,7 @@
 import AvatarCore
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct EvictionPlanTests {
     /// Offers files of the given sizes, the least recently used first, until the plan has enough.
     private func offer(_ sizes: [Int], to plan: EvictionPlan) -> EvictionPlan {

@@ -3,6 +3,7 @@ import HTTPTypes
 import Testing
 
 /// RFC 9111 sections 1.2.2, 4.2.1 and 5.2.
+@Suite(.timeLimit(.minutes(5)))
 struct CacheControlTests {
     @Test(
         arguments: [

@@ -3,6 +3,7 @@ import HTTPTypes
 import Testing
 
 /// A clock that is wrong by years, and is put right: nothing stays fresh because of it, and nothing overflows.
+@Suite(.timeLimit(.minutes(5)))
 struct ClockJumpTests {
     private static let year: Int64 = 31_556_952
     private static let jumps: [Int64] = [1, 15, 30, 68, 292, 5_000].flatMap { [$0 * year, -$0 * year] }

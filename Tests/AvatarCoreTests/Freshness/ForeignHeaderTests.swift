@@ -3,6 +3,7 @@ import HTTPTypes
 import Testing
 
 /// Random header fields cause no trap and no hang, and all results stay within their limits.
+@Suite(.timeLimit(.minutes(5)))
 struct ForeignHeaderTests {
     private static let pieces = [
         "max-age", "no-cache", "no-store", "private", "must-understand", "stale-if-error", "=", "\"", "\\", ",", " ",

@@ -3,6 +3,7 @@ import HTTPTypes
 import Testing
 
 /// The effect of a 304 on the stored response (RFC 9111 sections 3.2 and 4.3.4).
+@Suite(.timeLimit(.minutes(5)))
 struct FresheningTests {
     private let start = Timestamp(milliseconds: 784_111_777_000)
 

@@ -2,6 +2,7 @@ import AvatarCore
 import Testing
 
 /// The effects of the settings.
+@Suite(.timeLimit(.minutes(5)))
 struct FreshnessPolicyTests {
     private let received = StoredResponse.received
 

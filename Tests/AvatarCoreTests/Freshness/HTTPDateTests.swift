@@ -2,6 +2,7 @@ import AvatarCore
 import Testing
 
 /// RFC 9110 section 5.6.7 and RFC 9111 section 4.2.
+@Suite(.timeLimit(.minutes(5)))
 struct HTTPDateTests {
     private static let example: Int64 = 784_111_777
     private let now = Timestamp(milliseconds: 1_750_000_000_000)  // 2025-06-15

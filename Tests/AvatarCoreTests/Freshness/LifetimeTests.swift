@@ -4,6 +4,7 @@ import Testing
 /// Headers in, decision out: RFC 9111 section 4.2 with the default settings.
 ///
 /// Each row: the rule, the header lines, the lifetime, the age on arrival, and what decided.
+@Suite(.timeLimit(.minutes(5)))
 struct LifetimeTests {
     struct Row: CustomTestStringConvertible {
         let rule: String

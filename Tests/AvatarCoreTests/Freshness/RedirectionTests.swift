@@ -4,6 +4,7 @@ import Testing
 @testable import AvatarCore
 
 /// A response that redirects led to is fresh no longer than they hold (RFC 9111 section 4).
+@Suite(.timeLimit(.minutes(5)))
 struct RedirectionTests {
     private let now = Timestamp(milliseconds: 784_111_777_000)
 

@@ -2,6 +2,7 @@ import AvatarCore
 import HTTPTypes
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct ResponseMetadataTests {
     private let then = Timestamp(milliseconds: 1_000_000)
     private let now = Timestamp(milliseconds: 2_000_000)

@@ -2,6 +2,7 @@ import AvatarCore
 import Testing
 
 /// The responses that a private cache may store (RFC 9111 section 3).
+@Suite(.timeLimit(.minutes(5)))
 struct StorableTests {
     @Test(
         arguments: [

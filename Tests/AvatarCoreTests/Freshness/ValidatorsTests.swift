@@ -2,6 +2,7 @@ import AvatarCore
 import Testing
 
 /// RFC 9110 section 8.8.3.
+@Suite(.timeLimit(.minutes(5)))
 struct EntityTagTests {
     @Test(arguments: [
         ("\"xyzzy\"", true, false),
@@ -70,6 +71,7 @@ struct EntityTagTests {
 }
 
 /// RFC 9110 sections 8.8.2 and 8.8.3: which fields are validators.
+@Suite(.timeLimit(.minutes(5)))
 struct LastModifiedTests {
     @Test(
         arguments: [

@@ -3,6 +3,7 @@ import HTTPTypes
 import Testing
 
 /// Vary against what is sent, across restarts (RFC 9111 section 4.1).
+@Suite(.timeLimit(.minutes(5)))
 struct VarySelectionTests {
     private static let plain: HTTPFields = [.accept: "image/*", .userAgent: "avatars/1"]
     private static let withToken: HTTPFields = [.accept: "image/*", .authorization: "Bearer 1"]
@@ -101,6 +102,7 @@ struct VarySelectionTests {
 }
 
 /// RFC 9111 section 4.1 and RFC 9110 section 12.5.5.
+@Suite(.timeLimit(.minutes(5)))
 struct VaryRuleTests {
     @Test(
         arguments: [

@@ -1,6 +1,7 @@
 import AvatarCore
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct AvatarKeyTests {
     @Test func namesAnOwnImage() throws {
         let key = try AvatarKey(name: "Anna Bell/#1")

@@ -1,6 +1,7 @@
 import AvatarCore
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct IPAddressTests {
     @Test(arguments: [
         ("192.0.2.1", "192.0.2.1"),

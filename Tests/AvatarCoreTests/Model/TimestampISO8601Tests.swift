@@ -1,6 +1,7 @@
 import AvatarCore
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct TimestampISO8601Tests {
     @Test(
         arguments: [

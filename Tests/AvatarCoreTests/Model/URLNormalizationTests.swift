@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 /// RFC 3986 sections 6.2.2 and 6.2.3, tested through the resulting keys.
+@Suite(.timeLimit(.minutes(5)))
 struct URLNormalizationTests {
     @Test(arguments: [
         // Already normal.

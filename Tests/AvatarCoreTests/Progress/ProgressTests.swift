@@ -1,7 +1,7 @@
 import AvatarCore
 import Testing
 
-@Suite struct PaceTests {
+@Suite(.timeLimit(.minutes(5))) struct PaceTests {
     /// A pace after `seconds` at each of `speeds`, told four times a second.
     private func pace(_ phases: (seconds: Int, perSecond: Int)...) -> Pace {
         var pace = Pace(at: 100)
@@ -62,7 +62,7 @@ import Testing
     }
 }
 
-@Suite struct ByteSizeTests {
+@Suite(.timeLimit(.minutes(5))) struct ByteSizeTests {
     @Test(arguments: [
         (0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (1049, "1.0 kB"), (1050, "1.1 kB"), (999_949, "999.9 kB"),
         (999_950, "1.0 MB"), (268_435_456, "268.4 MB"), (1_099_511_627_776, "1.1 TB"),

@@ -3,6 +3,7 @@ import Testing
 @testable import AvatarCore
 
 /// The keys of a shared tier, and what a listing of them tells.
+@Suite(.timeLimit(.minutes(5)))
 struct TierLayoutTests {
     private static func url(_ number: Int) -> TierURL {
         TierURL(sha256: (0..<32).map { $0 == 0 ? UInt8(number) : 7 })

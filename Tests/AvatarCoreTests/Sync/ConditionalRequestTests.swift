@@ -3,6 +3,7 @@ import HTTPTypes
 import Testing
 
 /// RFC 9111 section 4.3.1 and RFC 9110 section 13.1.
+@Suite(.timeLimit(.minutes(5)))
 struct ConditionalRequestTests {
     private static let received = StoredResponse.received
     private static let earlier = StoredResponse.date(-3_600)

@@ -2,6 +2,7 @@ import AvatarCore
 import Testing
 
 /// RFC 9110 section 14.4.
+@Suite(.timeLimit(.minutes(5)))
 struct ContentRangeTests {
     @Test(
         arguments: [

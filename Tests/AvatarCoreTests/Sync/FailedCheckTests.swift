@@ -3,6 +3,7 @@ import HTTPTypes
 import Testing
 
 /// Every kind of failure, for an entry in every state: what is kept, and when it is checked next.
+@Suite(.timeLimit(.minutes(5)))
 struct FailedCheckTests {
     enum Before: CaseIterable, Sendable {
         case neverFailed

@@ -2,7 +2,7 @@ import Testing
 
 @testable import AvatarCore
 
-@Suite struct FingerprintSetTests {
+@Suite(.timeLimit(.minutes(5))) struct FingerprintSetTests {
     @Test func aTextIsNewOnce() {
         var set = FingerprintSet()
         let texts = (0..<50_000).map { "contact \($0)" }

@@ -1,6 +1,7 @@
 import AvatarCore
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct HostPaceTests {
     /// A limit of 100 requests a second.
     enum Limit: String, CaseIterable {

@@ -3,6 +3,7 @@ import HTTPTypes
 import Testing
 
 /// RFC 9110 sections 13.1.5, 14 and 15.3.7; RFC 9111 sections 3.3 and 3.4.
+@Suite(.timeLimit(.minutes(5)))
 struct ResumePlanTests {
     // MARK: Resumable downloads
 

@@ -3,6 +3,7 @@ import HTTPTypes
 import Testing
 
 /// RFC 9110 section 10.2.3.
+@Suite(.timeLimit(.minutes(5)))
 struct RetryAfterTests {
     private static let now = StoredResponse.received
     private static let week: Int64 = 604_800

@@ -1,6 +1,7 @@
 import AvatarCore
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct RetryPolicyTests {
     @Test(arguments: [
         // Kind, failures in a row; the longest wait in seconds. The shortest is half of it.

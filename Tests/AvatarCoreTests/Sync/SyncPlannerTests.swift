@@ -3,6 +3,7 @@ import Testing
 @testable import AvatarCore
 
 /// The plan of a sync: items, entries, rules, hosts and time in, steps out. No store, no server, no clock.
+@Suite(.timeLimit(.minutes(5)))
 struct SyncPlannerTests {
     private static let now = Timestamp(milliseconds: 1_000_000_000)
 

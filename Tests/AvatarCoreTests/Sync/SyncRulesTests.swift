@@ -3,6 +3,7 @@ import Testing
 @testable import AvatarCore
 
 /// The classification of one image: entry and rules in, decision out.
+@Suite(.timeLimit(.minutes(5)))
 struct SyncRulesTests {
     private static let now = Timestamp(milliseconds: 1_000_000)
     private static let paused = SkipReason.hostPaused(host: "example.org", until: now, isRetryAfter: false)

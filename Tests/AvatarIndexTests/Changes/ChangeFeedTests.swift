@@ -4,7 +4,7 @@ import Testing
 @testable import AvatarIndex
 
 /// The change feed has an event for each change of an image's bytes or contacts, and no others.
-@Suite struct ChangeFeedTests {
+@Suite(.timeLimit(.minutes(5))) struct ChangeFeedTests {
     private static let key = AvatarKey.stored("https://example.com/a.png")
 
     @Test func aFirstPictureIsAddedForAllItsOwnersAtOnce() throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import AvatarIndex
 
 /// The index of a backup.
-@Suite struct IndexCopyTests {
+@Suite(.timeLimit(.minutes(5))) struct IndexCopyTests {
     private static let everything = "SELECT * FROM avatar ORDER BY id"
 
     /// Copies the index at `path` and gives the copy's path.

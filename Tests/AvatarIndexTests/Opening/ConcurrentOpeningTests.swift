@@ -6,7 +6,7 @@ import Testing
 
 @testable import AvatarIndex
 
-@Suite struct ConcurrentOpeningTests {
+@Suite(.timeLimit(.minutes(5))) struct ConcurrentOpeningTests {
     @Test(arguments: 0..<20)
     func aNewIndexIsOpenedByManyAtOnce(round: Int) throws {
         try withTemporaryDirectory { directory in

@@ -8,7 +8,7 @@ import Testing
 @testable import AvatarIndex
 
 /// The connections of an open index: each is opened when it is first needed, and reads the schema for itself.
-@Suite struct OpenedConnectionTests {
+@Suite(.timeLimit(.minutes(5))) struct OpenedConnectionTests {
     private static let key = AvatarKey.stored("https://img.example.com/anna.png")
 
     @Test func openingOpensOneConnection() throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AvatarIndex
 
-@Suite struct ReadOnlyOpeningTests {
+@Suite(.timeLimit(.minutes(5))) struct ReadOnlyOpeningTests {
     private static let key = AvatarKey.stored("https://img.example.com/anna.png")
 
     @Test(arguments: [false, true])

@@ -7,7 +7,7 @@ import Testing
 @testable import AvatarIndex
 
 /// A file that is not an index, is damaged or has a newer schema is refused and not changed.
-@Suite struct RefusedIndexTests {
+@Suite(.timeLimit(.minutes(5))) struct RefusedIndexTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let sql: String

@@ -7,7 +7,7 @@ import Testing
 @testable import AvatarIndex
 
 /// A process was killed in a transaction outside the write-ahead log, while it made an index or opened a copy.
-@Suite struct RollbackJournalTests {
+@Suite(.timeLimit(.minutes(5))) struct RollbackJournalTests {
     /// Copies a database with its journal while `sql` runs on it, as a kill would leave them.
     ///
     /// - Parameter prepare: makes the database at a path, not in WAL mode.

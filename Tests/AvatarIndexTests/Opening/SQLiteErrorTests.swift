@@ -5,7 +5,7 @@ import Testing
 @testable import AvatarIndex
 
 /// The store's error for each error of SQLite.
-@Suite struct SQLiteErrorTests {
+@Suite(.timeLimit(.minutes(5))) struct SQLiteErrorTests {
     @Test(
         arguments: [
             (.busy, .busy), (.busyRecovery, .busy), (.busySnapshot, .busy), (.locked, .busy), (.full, .diskFull),

@@ -5,7 +5,7 @@ import Testing
 @testable import AvatarIndex
 
 /// The look-up of a picture by the digest of an address must not tell which addresses the index has.
-@Suite struct AddressLookupTests {
+@Suite(.timeLimit(.minutes(5))) struct AddressLookupTests {
     private static let known = [UInt8](repeating: 1, count: 32)
     private static let unknown = [UInt8](repeating: 2, count: 32)
 

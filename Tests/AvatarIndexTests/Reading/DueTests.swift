@@ -3,7 +3,7 @@ import Testing
 
 @testable import AvatarIndex
 
-@Suite struct DueTests {
+@Suite(.timeLimit(.minutes(5))) struct DueTests {
     private static let now = Timestamp(milliseconds: 1000)
 
     @Test(arguments: [1, 2, 7, 100])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AvatarIndex
 
-@Suite struct EvictionOrderTests {
+@Suite(.timeLimit(.minutes(5))) struct EvictionOrderTests {
     @Test func theLeastRecentlyUsedGoesFirstAndEqualTimesByRow() throws {
         try withIndex { index in
             let ids = try fill(index, lastAccesses: [30, 10, 20, 10, 30])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AvatarIndex
 
-@Suite struct HitCacheTests {
+@Suite(.timeLimit(.minutes(5))) struct HitCacheTests {
     private static let first = AvatarKey.stored("https://example.com/a.png")
     private static let second = AvatarKey.stored("https://example.com/b.png")
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AvatarIndex
 
-@Suite struct ListTests {
+@Suite(.timeLimit(.minutes(5))) struct ListTests {
     @Test(arguments: AvatarListQuery.Order.allCases, [false, true])
     func pagesVisitEveryEntryOnceInOrder(order: AvatarListQuery.Order, isReversed: Bool) throws {
         try withGoldenIndex { index in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AvatarIndex
 
-@Suite struct LookupTests {
+@Suite(.timeLimit(.minutes(5))) struct LookupTests {
     private static let key = AvatarKey.stored("https://example.com/a.png?size=96")
 
     @Test func everyFieldComesBackAsItWasWritten() throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import AvatarIndex
 
 /// The view that people with a `sqlite3` shell rely on.
-@Suite struct OverviewTests {
+@Suite(.timeLimit(.minutes(5))) struct OverviewTests {
     @Test func theColumnsAreWhatWasPromised() throws {
         try withIndex { index in
             let columns = try PlainSQL.rows("SELECT name FROM pragma_table_info('avatar_overview')", in: index.path)

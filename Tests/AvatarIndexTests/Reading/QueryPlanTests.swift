@@ -5,7 +5,7 @@ import Testing
 @testable import AvatarIndex
 
 /// No hot statement walks a table or sorts: what it costs must not grow with the store.
-@Suite struct QueryPlanTests {
+@Suite(.timeLimit(.minutes(5))) struct QueryPlanTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         /// The indexes that the query plan must use.

@@ -5,7 +5,7 @@ import Testing
 @testable import AvatarIndex
 
 /// Pictures that many contacts have from one host.
-@Suite struct SharedPictureTests {
+@Suite(.timeLimit(.minutes(5))) struct SharedPictureTests {
     @Test func sharedPictureIsCountedByContactsOfOneHost() throws {
         try withIndex { index in
             try index.write { transaction in

@@ -5,7 +5,7 @@ import Testing
 @testable import AvatarIndex
 
 /// No write can change a hit unheard.
-@Suite struct WatchedHitsTests {
+@Suite(.timeLimit(.minutes(5))) struct WatchedHitsTests {
     /// A column that a hit reads from now on has to be watched too.
     @Test func everyColumnThatAHitReadsIsWatched() throws {
         try withIndex { index in

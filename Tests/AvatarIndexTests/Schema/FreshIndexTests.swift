@@ -3,7 +3,7 @@ import Testing
 
 @testable import AvatarIndex
 
-@Suite struct FreshIndexTests {
+@Suite(.timeLimit(.minutes(5))) struct FreshIndexTests {
     @Test(
         arguments: [
             ("application_id", "1096171860"),

@@ -4,7 +4,7 @@ import Testing
 @testable import AvatarIndex
 
 /// Every index that is in the field becomes one that a new program would have made, and keeps what it holds.
-@Suite struct GoldenUpgradeTests {
+@Suite(.timeLimit(.minutes(5))) struct GoldenUpgradeTests {
     @Test(arguments: 1...Migration.latestVersion)
     func anUpgradedIndexHasTheSchemaOfAFreshOne(version: Int) throws {
         try withTemporaryDirectory { directory in

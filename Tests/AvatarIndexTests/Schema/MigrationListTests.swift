@@ -3,7 +3,7 @@ import AvatarMigrations
 import Foundation
 import Testing
 
-@Suite struct MigrationListTests {
+@Suite(.timeLimit(.minutes(5))) struct MigrationListTests {
     private static let folder = URL(filePath: #filePath).appending(path: "../../../../Migrations").standardized
 
     @Test func listAndFolderAgree() throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import AvatarIndex
 
 /// The files beside an index while it is upgraded, and after a step that failed.
-@Suite struct SchemaUpgradeTests {
+@Suite(.timeLimit(.minutes(5))) struct SchemaUpgradeTests {
     /// One step more than there is.
     private static func next(_ sql: String) -> Migration {
         Migration(version: Migration.latestVersion + 1, name: "next", sql: sql)

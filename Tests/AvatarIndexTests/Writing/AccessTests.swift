@@ -5,7 +5,7 @@ import Testing
 @testable import AvatarIndex
 
 /// The table of last accesses: it follows the files, and an upgrade fills it.
-@Suite struct AccessTests {
+@Suite(.timeLimit(.minutes(5))) struct AccessTests {
     private static let accesses = """
         SELECT file_id, storage_class, size_bytes, last_access_us FROM access ORDER BY file_id
         """

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AvatarIndex
 
-@Suite struct CompactingTests {
+@Suite(.timeLimit(.minutes(5))) struct CompactingTests {
     /// Leaves unused pages behind.
     private func fillAndEmpty(_ index: AvatarIndex) throws {
         try index.write { transaction in

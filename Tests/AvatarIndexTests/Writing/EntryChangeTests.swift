@@ -3,7 +3,7 @@ import Testing
 
 @testable import AvatarIndex
 
-@Suite struct EntryChangeTests {
+@Suite(.timeLimit(.minutes(5))) struct EntryChangeTests {
     private static let key = AvatarKey.stored("https://example.com/a.png")
 
     @Test func aKeyHasOneEntry() throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import AvatarIndex
 
 /// The queue holds only the files that go next. The order of eviction is that of all files.
-@Suite struct EvictionQueueTests {
+@Suite(.timeLimit(.minutes(5))) struct EvictionQueueTests {
     /// More files than the queue takes at once.
     private static let count = 50_000
     /// All files of `caches`, the least recently used first.

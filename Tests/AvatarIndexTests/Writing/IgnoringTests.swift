@@ -4,7 +4,7 @@ import Testing
 @testable import AvatarIndex
 
 /// Ignored pictures in the index.
-@Suite struct IgnoringTests {
+@Suite(.timeLimit(.minutes(5))) struct IgnoringTests {
     private static let key = AvatarKey.stored("https://example.com/a.png")
     private static let digest = FileRecord.sampleDigest(1)
     private static let now = Timestamp(milliseconds: 5000)

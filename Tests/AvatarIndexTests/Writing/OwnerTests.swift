@@ -3,7 +3,7 @@ import Testing
 
 @testable import AvatarIndex
 
-@Suite struct OwnerTests {
+@Suite(.timeLimit(.minutes(5))) struct OwnerTests {
     @Test func linkingTwiceIsLinkingOnce() throws {
         try withIndex { index in
             let id = try index.write { try $0.add("https://example.com/a.png") }

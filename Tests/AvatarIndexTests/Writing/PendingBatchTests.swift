@@ -4,7 +4,7 @@ import Testing
 @testable import AvatarIndex
 
 /// One row that names several files.
-@Suite struct PendingBatchTests {
+@Suite(.timeLimit(.minutes(5))) struct PendingBatchTests {
     private static let files: [PendingFile] = [
         .sample(1, bytes: 10), .sample(2, bytes: 20, storageClass: .documents), .sample(3, bytes: 30),
     ]

@@ -5,7 +5,7 @@ import Testing
 @testable import AvatarIndex
 
 /// A file leaves the index and waits, as pending, to be unlinked.
-@Suite struct RetirementTests {
+@Suite(.timeLimit(.minutes(5))) struct RetirementTests {
     private static let first = AvatarKey.stored("https://example.com/a.png")
     private static let second = AvatarKey.stored("https://example.com/b.png")
     private static let third = AvatarKey.stored("https://example.com/c.png")

@@ -5,7 +5,7 @@ import Testing
 @testable import AvatarIndex
 
 /// Entries and files that an earlier transaction has read are not read again, unless they may have changed.
-@Suite struct SeenStateTests {
+@Suite(.timeLimit(.minutes(5))) struct SeenStateTests {
     private static let key = AvatarKey.stored("https://example.com/a.png")
 
     // MARK: Between two transactions

@@ -4,7 +4,7 @@ import Testing
 @testable import AvatarIndex
 
 /// The answers and erasures that wait for a shared tier.
-@Suite struct TierQueueTests {
+@Suite(.timeLimit(.minutes(5))) struct TierQueueTests {
     private func key(_ number: Int) throws -> AvatarKey { try AvatarKey(url: "https://example.org/\(number)") }
 
     private func addEntries(_ count: Int, to index: AvatarIndex) throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AvatarIndex
 
-@Suite struct TotalTests {
+@Suite(.timeLimit(.minutes(5))) struct TotalTests {
     private struct Undone: Error {}
 
     @Test func totalsCountFilesAndPendingFilesOfEachClass() throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AvatarIndex
 
-@Suite struct TransactionTests {
+@Suite(.timeLimit(.minutes(5))) struct TransactionTests {
     private struct Stop: Error {}
 
     @Test(arguments: [AvatarIndex.Durability.process, .power])

@@ -3,6 +3,7 @@ import AvatarOriginRules
 import Testing
 
 /// The IANA special-purpose address registries, at the edges of each block.
+@Suite(.timeLimit(.minutes(5)))
 struct AddressPolicyTests {
     private static let global = AddressPolicy.globalOnly
     private static let withPrivate = AddressPolicy.allowingPrivateNetworks

@@ -2,6 +2,7 @@ import AvatarCore
 import AvatarOriginRules
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct HostRulesTests {
     // MARK: Patterns
 

@@ -2,7 +2,7 @@ import AvatarCore
 import AvatarOriginRules
 import Testing
 
-@Suite struct ProxySettingsTests {
+@Suite(.timeLimit(.minutes(5))) struct ProxySettingsTests {
     private func server(for url: String, _ environment: [String: String]) throws -> String? {
         try ProxySettings(environment: environment).server(for: AvatarKey(url: url))?.description
     }

@@ -4,6 +4,7 @@ import ProgramRunning
 import Testing
 
 /// The command line with a shared tier.
+@Suite(.timeLimit(.minutes(5)))
 struct FleetCommandTests {
     private static let keys = ["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "very-secret"]
 

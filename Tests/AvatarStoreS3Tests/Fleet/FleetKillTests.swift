@@ -7,7 +7,7 @@ import Testing
 @testable import AvatarStoreS3
 
 /// Machines of a fleet are killed again and again while they sync and erase; the engine is killed and started again in between.
-@Suite(.enabled("needs SeaweedFS") { Engine.seaweedFS != nil }, .serialized)
+@Suite(.enabled("needs SeaweedFS") { Engine.seaweedFS != nil }, .serialized, .timeLimit(.minutes(5)))
 struct FleetKillTests {
     private static let machines = ["a", "b", "c"]
     private static let pictures = 40
@@ -73,8 +73,8 @@ struct FleetKillTests {
             origin.setResponse(.image(bytes, etag: "\"\(version)\"", cacheControl: "max-age=2"), for: "/\(number).png")
         }
 
-        private func start(_ machine: String, _ arguments: String...) throws -> RunningProgram {
-            try workplace.start(arguments + ["--store", machine, "--quiet"], environment: environment)
+        private func start(_ machine: String, _ arguments: String...) async throws -> RunningProgram {
+            try await workplace.start(arguments + ["--store", machine, "--quiet"], environment: environment)
         }
 
         // MARK: A round
@@ -91,7 +91,7 @@ struct FleetKillTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for machine in FleetKillTests.machines {
                     let program =
-                        try erases && machine == "a"
+                        try await erases && machine == "a"
                         ? start(machine, "remove", erased, "--erase") : start(machine, "sync", "list.txt")
                     let wait = Duration.milliseconds(Int.random(in: 5...(erases ? 120 : 500), using: &random))
                     group.addTask {
@@ -111,7 +111,8 @@ struct FleetKillTests {
         mutating func settle() async throws {
             // The pictures are stale after two seconds, so that each is asked for.
             try await Task.sleep(for: .seconds(3))
-            let programs = try FleetKillTests.machines.map { try start($0, "sync", "list.txt") }
+            var programs: [RunningProgram] = []
+            for machine in FleetKillTests.machines { programs.append(try await start(machine, "sync", "list.txt")) }
             for program in programs {
                 let run = try await program.end()
                 #expect(run.status == 0, "\(run.messages)")

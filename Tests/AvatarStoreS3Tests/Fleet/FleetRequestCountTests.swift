@@ -4,7 +4,7 @@ import AvatarStoreTesting
 import Testing
 
 /// The requests to the tier, which its service charges for. The guide "Several machines" computes its costs from them.
-@Suite(.enabled("needs an S3 engine") { Fleet.engine != nil })
+@Suite(.enabled("needs an S3 engine") { Fleet.engine != nil }, .timeLimit(.minutes(5)))
 struct FleetRequestCountTests {
     private static let people = 200
 

@@ -7,6 +7,7 @@ import Testing
 /// RFC 9111 as a private cache in `strict`, over real connections: each case is a script of responses and reads.
 ///
 /// The tables of `AvatarCoreTests` cover single fields; here the whole store has to act on them.
+@Suite(.timeLimit(.minutes(5)))
 struct CacheConformanceTests {
     static let cases =
         CacheCase.storing + CacheCase.freshness + CacheCase.age + CacheCase.restrictions + CacheCase.vary

@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// The change events that a host program sees.
+@Suite(.timeLimit(.minutes(5)))
 struct StoreChangesTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let other = SampleImage.png(seed: 2, byteCount: 4000)

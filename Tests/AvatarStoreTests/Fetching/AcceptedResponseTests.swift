@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 /// Responses other than a plain 200 that bring an image, as browsers accept them.
+@Suite(.timeLimit(.minutes(5)))
 struct AcceptedResponseTests {
     private let face = SampleImage.png(seed: 1, byteCount: 5000)
 

@@ -5,6 +5,7 @@ import Testing
 @testable import AvatarStore
 
 /// Bodies with a content coding, although the request asked for identity.
+@Suite(.timeLimit(.minutes(5)))
 struct ContentCodingTests {
     private static let face = SampleImage.png(seed: 1, byteCount: 300_000)
 

@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// URLs whose paths hold percent-encoded bytes that are not UTF-8: each names its own image.
+@Suite(.timeLimit(.minutes(5)))
 struct EncodedPathTests {
     /// Latin-1, GBK and Shift-JIS.
     private static let paths = ["/J%F6rg.jpg", "/%D5%C5%C8%FD.jpg", "/%8E%A5%93%F1.jpg", "/J%F6rg.jpg?size=%FF"]

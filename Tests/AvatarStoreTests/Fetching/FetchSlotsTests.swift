@@ -6,6 +6,7 @@ import Testing
 @testable import AvatarStore
 
 /// Which request gets a connection slot, and in which order.
+@Suite(.timeLimit(.minutes(5)))
 struct FetchSlotsTests {
     private final class Diary: Sendable {
         private let lines = Mutex<[String]>([])

@@ -4,6 +4,7 @@ import AvatarStoreTesting
 import Testing
 
 /// A smaller image stands in on a metered network, and is replaced by the image itself afterwards.
+@Suite(.timeLimit(.minutes(5)))
 struct LowDataTests {
     private let large = SampleImage.png(seed: 1, byteCount: 6000)
     private let small = SampleImage.png(seed: 2, byteCount: 600)

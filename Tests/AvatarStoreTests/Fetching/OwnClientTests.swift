@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 /// The store with a client of the host program, which follows redirects and begins requests in batches.
+@Suite(.timeLimit(.minutes(5)))
 struct OwnClientTests {
     /// Redirects each URL of `https://pictures.example` to the same path of `https://cdn.example`, if it is told to, and
     /// records all requests.

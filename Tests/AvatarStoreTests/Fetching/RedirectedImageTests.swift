@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// Images behind a redirect whose target changes, such as from a contact to the latest of their pictures.
+@Suite(.timeLimit(.minutes(5)))
 struct RedirectedImageTests {
     private let first = SampleImage.png(seed: 1, byteCount: 5000)
     private let second = SampleImage.png(seed: 2, byteCount: 5000)

@@ -5,6 +5,7 @@ import Testing
 @testable import AvatarStore
 
 /// An interrupted download continues where it stopped (RFC 9110 sections 13.1.5 and 14).
+@Suite(.timeLimit(.minutes(5)))
 struct ResumeTests {
     private let face = SampleImage.png(seed: 1, byteCount: 600_000)
     private let tag = "\"one\""

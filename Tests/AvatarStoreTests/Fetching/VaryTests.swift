@@ -5,6 +5,7 @@ import Testing
 
 /// A response chosen by one of our request fields is reused only for requests with the same field (RFC 9111 section
 /// 4.1).
+@Suite(.timeLimit(.minutes(5)))
 struct VaryTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
 

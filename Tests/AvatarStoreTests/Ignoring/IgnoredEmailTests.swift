@@ -4,7 +4,7 @@ import AvatarStoreTesting
 import Testing
 
 /// E-mail sources of contacts with an ignored picture.
-@Suite struct IgnoredEmailTests {
+@Suite(.timeLimit(.minutes(5))) struct IgnoredEmailTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let other = SampleImage.png(seed: 3, byteCount: 5000)
     private let silhouette = SampleImage.png(seed: 2, byteCount: 3000)

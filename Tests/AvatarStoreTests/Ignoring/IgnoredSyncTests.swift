@@ -4,7 +4,7 @@ import AvatarStoreTesting
 import Testing
 
 /// Syncs of images whose origin sends an ignored picture.
-@Suite struct IgnoredSyncTests {
+@Suite(.timeLimit(.minutes(5))) struct IgnoredSyncTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let silhouette = SampleImage.png(seed: 2, byteCount: 3000)
     private var digest: String { Hexadecimal.text(ContentDigest.sha256(silhouette)) }

@@ -4,7 +4,7 @@ import AvatarStoreTesting
 import Testing
 
 /// Ignored pictures of a store.
-@Suite struct IgnoringTests {
+@Suite(.timeLimit(.minutes(5))) struct IgnoringTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let silhouette = SampleImage.png(seed: 2, byteCount: 3000)
     private var digest: String { Hexadecimal.text(ContentDigest.sha256(silhouette)) }

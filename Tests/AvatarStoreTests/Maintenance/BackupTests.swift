@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 /// A backup of a store that does not change meanwhile.
+@Suite(.timeLimit(.minutes(5)))
 struct BackupTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let logo = SampleImage.png(seed: 2, byteCount: 9000)

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 /// A backup of a store that another process changes after its index was copied and before its files are.
+@Suite(.timeLimit(.minutes(5)))
 struct ChangingStoreBackupTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let other = SampleImage.png(seed: 2, byteCount: 5000)

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Long work reports its progress, and can be cancelled at each report.
-@Suite struct InterruptedWorkTests {
+@Suite(.timeLimit(.minutes(5))) struct InterruptedWorkTests {
     /// A store with 12 images in `caches`.
     private func withStore(_ body: (StoreFixture) async throws -> Void) async throws {
         try await StoreFixture.withStore { fixture in

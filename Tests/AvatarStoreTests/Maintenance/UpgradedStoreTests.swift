@@ -4,6 +4,7 @@ import AvatarStoreTesting
 import Testing
 
 /// A process that has the store open while another one, a newer program, upgrades its index.
+@Suite(.timeLimit(.minutes(5)))
 struct UpgradedStoreTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4_000)
     private let other = SampleImage.png(seed: 2, byteCount: 3_000)

@@ -6,6 +6,7 @@ import Foundation
 import Testing
 
 /// The digests of e-mail addresses: who is found by them, and when they go.
+@Suite(.timeLimit(.minutes(5)))
 struct AddressTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
 

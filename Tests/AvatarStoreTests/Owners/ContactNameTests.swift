@@ -3,6 +3,7 @@ import Testing
 @testable import AvatarStore
 
 /// Names as they are kept and as they are ordered. Plain ASCII takes a shorter way to the same result.
+@Suite(.timeLimit(.minutes(5)))
 struct ContactNameTests {
     @Test func plainNameIsOrderedLikeAnother() {
         for byte in UInt8(0x20)..<0x7F {

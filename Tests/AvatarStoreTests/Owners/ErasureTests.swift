@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 /// An erasure leaves nothing of a contact anywhere in the store's directory.
+@Suite(.timeLimit(.minutes(5)))
 struct ErasureTests {
     @Test func neitherBytesNorURLNorContactAreLeft() async throws {
         try await StoreFixture.withStore { fixture in
@@ -243,8 +244,6 @@ extension StoreFixture {
 
     /// The content of a file as another process reads it.
     private static func copied(_ file: String) throws -> Data {
-        // Not with Foundation's Process: its `waitUntilExit` blocks a thread of the pool, and all children of this process share one
-        // thread that waits for them in turn. A server that another test ends could then never be ended.
         guard let stream = popen("exec cat '\(file)'", "re") else { throw POSIXError(.ENOMEM) }
         var content = Data()
         var buffer = [UInt8](repeating: 0, count: 65_536)

@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// The links between contacts and images.
+@Suite(.timeLimit(.minutes(5)))
 struct StoreOwnerTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
 

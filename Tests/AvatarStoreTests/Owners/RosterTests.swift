@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 /// The contacts of a store: their names, their order, and when they go.
+@Suite(.timeLimit(.minutes(5)))
 struct RosterTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
 

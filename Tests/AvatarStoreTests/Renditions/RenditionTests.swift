@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// Renditions as files of the store: made once, kept under the budget, and deleted with their originals.
-@Suite struct RenditionTests {
+@Suite(.timeLimit(.minutes(5))) struct RenditionTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let small = Rendition(size: 32)
     private var options: FetchOptions { FetchOptions(rendition: small) }

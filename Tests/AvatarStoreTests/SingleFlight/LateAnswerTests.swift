@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// A process may be paused for longer than others wait for it. Its response is then older than what they stored.
+@Suite(.timeLimit(.minutes(5)))
 struct LateAnswerTests {
     private let old = SampleImage.png(seed: 1, byteCount: 1000)
     private let new = SampleImage.png(seed: 2, byteCount: 1000)

@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// Two processes that need the same URL send one request.
+@Suite(.timeLimit(.minutes(5)))
 struct SingleFlightTests {
     private let face = SampleImage.png(seed: 1, byteCount: 1000)
     private let other = SampleImage.png(seed: 2, byteCount: 1000)

@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// A sync beside other processes that fetch images of its list.
+@Suite(.timeLimit(.minutes(5)))
 struct SyncLeaseTests {
     private let face = SampleImage.png(seed: 1, byteCount: 1000)
 

@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 /// The periodic sync of a host program.
+@Suite(.timeLimit(.minutes(5)))
 struct AvatarSyncServiceTests {
     private final class Reports: Sendable {
         private let all = Mutex<[SyncReport]>([])
@@ -26,7 +27,7 @@ struct AvatarSyncServiceTests {
             }
             let group = ServiceGroup(services: [service], logger: Logger(label: "test"))
             let running = Task { try await group.run() }
-            for _ in 0..<500 where reports.count < 3 { try await Task.sleep(for: .milliseconds(10)) }
+            try await waitUntil { reports.count >= 3 }
 
             await group.triggerGracefulShutdown()
             try await running.value
@@ -56,7 +57,7 @@ struct AvatarSyncServiceTests {
             }
             let group = ServiceGroup(services: [service], logger: Logger(label: "test"))
             let running = Task { try await group.run() }
-            for _ in 0..<500 where fixture.origin.requestCount < 20 { try await Task.sleep(for: .milliseconds(10)) }
+            try await fixture.origin.waitForRequests(20)
 
             await group.triggerGracefulShutdown()
             try await running.value

@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// The store's limits hold for reads and syncs; a sync may have lower ones.
+@Suite(.timeLimit(.minutes(5)))
 struct ConnectionLimitTests {
     /// Contacts whose images are held back by `gate`.
     private func contacts(_ count: Int, _ fixture: StoreFixture, heldBy gate: LoopbackOrigin.Gate) -> [Contact] {

@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// Photos embedded in contacts.
+@Suite(.timeLimit(.minutes(5)))
 struct ContactPhotoTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let other = SampleImage.gif(seed: 2)

@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// A dry run and the sync after it, with the same list and store: all counts agree.
+@Suite(.timeLimit(.minutes(5)))
 struct DryRunAgreementTests {
     struct NastyList: CustomTestStringConvertible, Sendable {
         let testDescription: String

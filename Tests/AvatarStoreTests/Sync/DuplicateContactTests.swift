@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// A contact with several records in a list: the last one counts.
+@Suite(.timeLimit(.minutes(5)))
 struct DuplicateContactTests {
     private let first = SampleImage.png(seed: 1, byteCount: 2000)
     private let second = SampleImage.png(seed: 2, byteCount: 2000)

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 /// Contacts without an image of their own, and sources that may have one for their addresses.
+@Suite(.timeLimit(.minutes(5)))
 struct EmailChainTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let other = SampleImage.png(seed: 2, byteCount: 4000)

@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// The URLs that a source is asked for.
+@Suite(.timeLimit(.minutes(5)))
 struct EmailSourceTests {
     @Test("the digest is that of the address in lower case, without blanks at its ends")
     func digest() throws {

@@ -4,6 +4,7 @@ import Testing
 
 /// Every kind of failure meets an entry in every state, in a sync. The stored image stays, and the entry keeps the
 /// reason and the time of the next attempt.
+@Suite(.timeLimit(.minutes(5)))
 struct FailureTableTests {
     /// The entry before the sync.
     enum Before: String, CaseIterable, Sendable {

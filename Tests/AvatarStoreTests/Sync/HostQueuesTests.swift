@@ -2,6 +2,7 @@ import Testing
 
 @testable import AvatarStore
 
+@Suite(.timeLimit(.minutes(5)))
 struct HostQueuesTests {
     @Test func hostsTakeTurns_andNoneGetsMoreThanItsShare() {
         var queues = HostQueues<String>(perHost: 2)

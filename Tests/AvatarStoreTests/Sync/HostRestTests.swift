@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// A host that keeps failing is paused, then probed with one request; other hosts are not affected.
+@Suite(.timeLimit(.minutes(5)))
 struct HostRestTests {
     private func people(_ count: Int, _ fixture: StoreFixture) -> [Contact] {
         (0..<count).map { number in

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 /// A sync waits for a host that asks for fewer requests for a short time, then spaces its requests.
+@Suite(.timeLimit(.minutes(5)))
 struct PacedHostTests {
     private static let waitASecond = LoopbackOrigin.Response.status(429, headers: ["Retry-After": "1"])
 
@@ -105,11 +106,13 @@ struct PacedHostTests {
     @Test func syncThatIsCancelledWhileItWaitsLeavesThePause() async throws {
         try await StoreFixture.withStore { fixture in
             let contacts = people(30, fixture.origin) { _ in .status(429, headers: ["Retry-After": "50"]) }
+            let isWaiting = Mutex(false)
             let sync = Task { [store = fixture.store] in
-                try await store.sync(contacts: contacts, options: SyncOptions(connectionsPerHost: 1))
+                try await store.sync(contacts: contacts, options: SyncOptions(connectionsPerHost: 1)) { progress in
+                    if !progress.report.slowedHosts.isEmpty { isWaiting.withLock { $0 = true } }
+                }
             }
-            try await fixture.origin.waitForRequests()
-            try await Task.sleep(for: .milliseconds(500))
+            try await waitUntil { isWaiting.withLock { $0 } }
             sync.cancel()
 
             let report = try await sync.value

@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// `SyncOptions.prunes`: contacts who left the list.
+@Suite(.timeLimit(.minutes(5)))
 struct PruningTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
 

@@ -3,6 +3,7 @@ import Testing
 
 @testable import AvatarStore
 
+@Suite(.timeLimit(.minutes(5)))
 struct ReportDescriptionTests {
     @Test func aSyncReportNamesItsCounts() {
         var report = SyncReport()

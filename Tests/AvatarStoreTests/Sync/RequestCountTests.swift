@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// Every HTTP request is counted, even those that fail.
+@Suite(.timeLimit(.minutes(5)))
 struct RequestCountTests {
     @Test func redirectsAndFailuresCount() async throws {
         try await StoreFixture.withStore { fixture in

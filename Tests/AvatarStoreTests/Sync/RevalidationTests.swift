@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 /// Revalidations run as calls, not as tasks: they must end in all the same ways.
+@Suite(.timeLimit(.minutes(5)))
 struct RevalidationTests {
     @Test("a revalidation without a response ends at its timeout, and the image stays")
     func unansweredRevalidationTimesOut() async throws {

@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// Contacts with several URLs: the next one is used while an earlier one is gone.
+@Suite(.timeLimit(.minutes(5)))
 struct SeveralURLTests {
     private let face = SampleImage.png(seed: 1, byteCount: 2000)
     private let other = SampleImage.png(seed: 2, byteCount: 2000)

@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// A sync as a sequence of events.
+@Suite(.timeLimit(.minutes(5)))
 struct SyncEventsTests {
     private func people(_ count: Int, _ fixture: StoreFixture) -> [Contact] {
         (0..<count).map { number in
@@ -51,11 +52,12 @@ struct SyncEventsTests {
 
             // The abandoned sync ends by itself; until then the store has a running sync.
             var report: SyncReport?
-            for _ in 0..<200 where report == nil {
+            try await waitUntil(every: .milliseconds(20)) {
                 do {
                     report = try await fixture.store.sync(contacts: contacts)
+                    return true
                 } catch let error as AvatarStoreError where error.code == .syncIsRunning {
-                    try await Task.sleep(for: .milliseconds(20))
+                    return false
                 }
             }
 

@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// Images that swap places, and budgets and readers that change during a sync.
+@Suite(.timeLimit(.minutes(5)))
 struct SyncInterplayTests {
     private let one = SampleImage.png(seed: 1, byteCount: 1000)
     private let two = SampleImage.png(seed: 2, byteCount: 1000)

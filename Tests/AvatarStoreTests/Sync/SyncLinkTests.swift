@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// The links between contacts and images that a sync makes.
+@Suite(.timeLimit(.minutes(5)))
 struct SyncLinkTests {
     @Test("a contact gets the stored image of its URL, even without room for the new one")
     func linkedToWhatIsStored_whenTheNewImageDoesNotFit() async throws {

@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Synchronization
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct SyncTests {
     /// `count` contacts, each with a different image of 1,000 bytes.
     private func people(_ count: Int, _ fixture: StoreFixture) -> [Contact] {

@@ -3,6 +3,7 @@ import AvatarStoreTesting
 import Testing
 
 /// The writes of a sync in which hardly anything changed.
+@Suite(.timeLimit(.minutes(5)))
 struct UnchangedImagesTests {
     private static let hosts = 20
     private static let perHost = 25

@@ -4,6 +4,7 @@ import Testing
 @testable import AvatarStore
 
 /// Part of the index cannot be read while a sync runs.
+@Suite(.timeLimit(.minutes(5)))
 struct UnreadableIndexTests {
     @Test("a failed sync releases its connections")
     func connectionsAreGivenBack() async throws {

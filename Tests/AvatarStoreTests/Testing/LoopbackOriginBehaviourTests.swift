@@ -1,6 +1,7 @@
 import AvatarStoreTesting
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct LoopbackOriginBehaviourTests {
     /// The bytes on the wire, with a bar for each end of a line.
     private static func barred(_ answer: [UInt8]) -> String {

@@ -1,6 +1,7 @@
 import AvatarStoreTesting
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct LoopbackOriginTests {
     @Test func sendsTheResponseSetForThePath() async throws {
         try await LoopbackOrigin.whileRunning { origin in

@@ -1,6 +1,7 @@
 import AvatarStoreTesting
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct SampleImageTests {
     @Test(arguments: [108, 109, 110, 111, 200, 8192, 65_620, 65_640, 131_200, 300_000])
     func pngHasExactlyTheBytesAskedFor(byteCount: Int) throws {

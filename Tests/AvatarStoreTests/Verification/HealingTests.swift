@@ -12,6 +12,7 @@ import Darwin
 
 /// A file damaged in place, with its length unchanged, is healed when the same image comes again, for every entry that
 /// uses it. It is never shared before.
+@Suite(.timeLimit(.minutes(5)))
 struct HealingTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
 

@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 /// An index from elsewhere names files outside the store. The store does not read, return, copy, write or remove them.
+@Suite(.timeLimit(.minutes(5)))
 struct HostileIndexTests {
     /// A value in the place of a file's path, and the file it leads to.
     enum Place: CaseIterable {

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 /// A damaged or lost index is reported, set aside, and rebuilt from the files.
+@Suite(.timeLimit(.minutes(5)))
 struct IndexRebuildTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let otherFace = SampleImage.png(seed: 2, byteCount: 5000)

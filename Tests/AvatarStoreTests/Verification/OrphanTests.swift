@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 /// Files that no row names.
+@Suite(.timeLimit(.minutes(5)))
 struct OrphanTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let otherFace = SampleImage.png(seed: 2, byteCount: 5000)

@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 /// After a power loss the files are compared once; after a kill they are not.
+@Suite(.timeLimit(.minutes(5)))
 struct PowerLossTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let otherFace = SampleImage.png(seed: 2, byteCount: 5000)

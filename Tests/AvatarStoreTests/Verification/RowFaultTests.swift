@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 /// Rows that their file contradicts.
+@Suite(.timeLimit(.minutes(5)))
 struct RowFaultTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let otherFace = SampleImage.png(seed: 2, byteCount: 5000)

@@ -69,7 +69,7 @@ struct Round {
         let started = DispatchTime.now()
         for command in script { try worker.tell(command.description) }
         if closes { try worker.tell("close") }
-        try worker.endInput()
+        worker.endInput()
         var watch = BudgetWatch(directory + "/caches", budget: budget, script)
         var lineCount = 0
         while !worker.isSilent {
@@ -90,7 +90,7 @@ struct Round {
             }
             if isOver || isFinished || age > 60_000_000_000 { worker.kill() }
         }
-        worker.waitForEnd()
+        try worker.waitForEnd()
         wasKilled = worker.status == -SIGKILL
         if !wasKilled && !isClosed { findings.append(Finding(.wrong, "the worker ended with status \(worker.status)")) }
         looks = watch.looks

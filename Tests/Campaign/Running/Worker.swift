@@ -1,4 +1,5 @@
 import Foundation
+import ProgramRunning
 import Workload
 
 /// A `StoreWorker` process: its input, its output and its end.
@@ -14,51 +15,60 @@ final class Worker {
         case kept(Int64)
     }
 
-    private let process = Process()
-    private let input = Pipe()
-    private let output = Pipe()
-    private let hasEnded = DispatchSemaphore(value: 0)
+    private let process: ChildProcess
+    /// The ends of the pipes to its input, -1 once closed, and from its output.
+    private var input: Int32
+    private let output: Int32
     private var unread: [UInt8] = []
+    /// The exit code, or the signal as a negative number, once `waitForEnd` has returned.
+    private(set) var status: Int32 = 0
 
     /// Whether no more output will come.
     private(set) var isSilent = false
 
-    init(directory: String, origin: String, killPoint: KillPoint? = nil) throws {
-        process.executableURL = Self.executable
-        process.arguments = [directory, origin] + (killPoint.map { [$0.description] } ?? [])
-        process.standardInput = input
-        process.standardOutput = output
-        process.terminationHandler = { [hasEnded] _ in hasEnded.signal() }
-        try process.run()
+    convenience init(directory: String, origin: String, killPoint: KillPoint? = nil) throws {
+        try self.init([directory, origin] + (killPoint.map { [$0.description] } ?? []))
     }
 
     /// A reader of the changes, which keeps the state that they add up to in `file`.
-    init(mirroring directory: String, in file: String) throws {
-        process.executableURL = Self.executable
-        process.arguments = [directory, "mirror", file]
-        process.standardInput = input
-        process.standardOutput = output
-        process.terminationHandler = { [hasEnded] _ in hasEnded.signal() }
-        try process.run()
+    convenience init(mirroring directory: String, in file: String) throws {
+        try self.init([directory, "mirror", file])
     }
 
     /// A worker that makes renditions until it is killed.
-    init(renditionsIn directory: String, seed: UInt64, killPoint: KillPoint?) throws {
-        process.executableURL = Self.executable
-        process.arguments = [directory, "renditions", "\(seed)"] + (killPoint.map { [$0.description] } ?? [])
-        process.standardInput = input
-        process.standardOutput = output
-        process.terminationHandler = { [hasEnded] _ in hasEnded.signal() }
-        try process.run()
+    convenience init(renditionsIn directory: String, seed: UInt64, killPoint: KillPoint?) throws {
+        try self.init([directory, "renditions", "\(seed)"] + (killPoint.map { [$0.description] } ?? []))
+    }
+
+    private init(_ arguments: [String]) throws {
+        let (read, written) = (try Self.pipe(), try Self.pipe())
+        (input, output) = (read.write, written.read)
+        process = try BlockingThread.wait {
+            try await ChildProcess(
+                Self.executable.path,
+                arguments,
+                input: .given(read.read),
+                output: .given(written.write),
+                errors: .open(STDERR_FILENO)
+            )
+        }
     }
 
     deinit {
-        // A failed test has not told the worker to end.
-        if process.isRunning { kill() }
-        // The process object closes its pipes much later, and their number is limited. Closing a closed pipe is no
-        // fault.
-        try? input.fileHandleForWriting.close()
-        try? output.fileHandleForReading.close()
+        if input >= 0 { close(input) }
+        close(output)
+    }
+
+    private static func pipe() throws -> (read: Int32, write: Int32) {
+        var ends: [Int32] = [-1, -1]
+        guard Foundation.pipe(&ends) == 0 else { throw SystemError(call: "pipe", number: errno) }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (ends[0], ends[1])
+    }
+
+    struct SystemError: Error {
+        let call: String
+        let number: Int32
     }
 
     /// The worker lies beside the test bundle.
@@ -73,42 +83,40 @@ final class Worker {
 
     /// Sends a line. A dead worker does not read it, which shows at its end.
     func tell(_ line: String) throws {
-        do {
-            try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
-        } catch {
-            let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
-            guard cause?.domain == NSPOSIXErrorDomain, cause?.code == Int(EPIPE) else { throw error }
+        let bytes = Array((line + "\n").utf8)
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes { write(input, $0.baseAddress, $0.count) }
+            guard count >= 0 else {
+                if errno == EINTR { continue }
+                if errno == EPIPE { return }
+                throw SystemError(call: "write", number: errno)
+            }
+            sent += count
         }
     }
 
     /// Ends the worker's input.
-    func endInput() throws {
-        try input.fileHandleForWriting.close()
+    func endInput() {
+        close(input)
+        input = -1
     }
 
-    func kill() {
-        Foundation.kill(process.processIdentifier, SIGKILL)
-    }
+    func kill() { process.signal(SIGKILL) }
 
-    /// Waits for the end of the process. Call it once.
-    func waitForEnd() {
-        hasEnded.wait()
-    }
-
-    /// The exit code; negative: the signal.
-    var status: Int32 {
-        process.terminationStatus * (process.terminationReason == .exit ? 1 : -1)
+    /// Waits for the end of the process.
+    func waitForEnd() throws {
+        status = try BlockingThread.wait { [process] in try await process.end() }
     }
 
     /// The output since the last call; waits up to `milliseconds` for some.
     func lines(waiting milliseconds: Int32) -> [Line] {
-        let descriptor = output.fileHandleForReading.fileDescriptor
         var waiting = milliseconds
         while !isSilent {
-            var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            var event = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
             guard poll(&event, 1, waiting) > 0 else { break }
             var buffer = [UInt8](repeating: 0, count: 4096)
-            let count = read(descriptor, &buffer, buffer.count)
+            let count = read(output, &buffer, buffer.count)
             if count <= 0 { isSilent = true } else { unread += buffer[..<count] }
             waiting = 0
         }

@@ -101,7 +101,7 @@ import Testing
             for _ in 0..<(TestMode.isThorough ? 1_000 : 30) {
                 pictures.nextVersion()
                 let requests = origin.requestCount + Int.random(in: 1...Self.contacts, using: &random)
-                let sync = try workplace.start(["sync", "people.ndjson", "--allow-private-network", "--quiet"])
+                let sync = try await workplace.start(["sync", "people.ndjson", "--allow-private-network", "--quiet"])
                 let end = Task { try await sync.end() }
                 try await origin.waitForRequests(requests)
                 sync.signal(SIGKILL)

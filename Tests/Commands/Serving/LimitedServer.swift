@@ -42,13 +42,13 @@ enum LimitedServer {
     /// - Returns: the number of refusals.
     @discardableResult
     static func waitForEventStream(_ place: RawConnection.Place) async throws -> Int {
-        var refusals = 0
-        while true {
+        var requests = 0
+        try await waitUntil(every: .milliseconds(100)) {
+            requests += 1
             let stream = try RawConnection(place)
             await stream.send("GET /changes HTTP/1.1\r\nHost: t\r\nAccept: text/event-stream\r\n\r\n")
-            if try await stream.read(until: "\r\n\r\n").contains(" 200 ") { return refusals }
-            refusals += 1
-            try await Task.sleep(for: .milliseconds(100))
+            return try await stream.read(until: "\r\n\r\n").contains(" 200 ")
         }
+        return requests - 1
     }
 }

@@ -39,7 +39,7 @@ import Testing
 
     @Test func serverWithFewDescriptorsSaysHowManyConnectionsItTakes() async throws {
         let workplace = try Workplace()
-        let program = try workplace.start(
+        let program = try await workplace.start(
             tool: "/bin/sh",
             ["-c", "ulimit -n 256; exec \"$AVATARS\" serve --listen 127.0.0.1:0"]
         )

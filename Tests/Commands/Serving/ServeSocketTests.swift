@@ -96,7 +96,7 @@ import Testing
         #expect(listen(listener, 16) == 0)
         let script = "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$AVATARS\" serve 3<&0 </dev/null"
         let input = FileHandle(fileDescriptor: listener, closeOnDealloc: true)
-        let program = try workplace.start(tool: "/bin/sh", ["-c", script], reading: input)
+        let program = try await workplace.start(tool: "/bin/sh", ["-c", script], reading: input)
         try await program.says("listening on the socket that systemd passed", orEnds: true)
         try await body(program, family == AF_UNIX ? .path(path) : .port(Self.port(of: listener)), listener)
         try input.close()
@@ -144,8 +144,9 @@ import Testing
         let workplace = try Workplace()
         let path = workplace.path("passed.sock")
         let command = [Program.executable.path(percentEncoded: false), "serve", "--store", workplace.path("store")]
-        let program = try workplace.start(tool: Self.activator, ["-l", path] + command)
-        try await waitUntil { FileManager.default.fileExists(atPath: path) }
+        let program = try await workplace.start(tool: Self.activator, ["-l", path] + command)
+        // The path is there before the socket listens.
+        try await program.says("Listening on ", orEnds: true)
         // The first connection starts the server.
         let reply = try await RawConnection(.path(path)).ask("/healthz")
         program.signal(SIGTERM)

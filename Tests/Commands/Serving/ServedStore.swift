@@ -43,18 +43,18 @@ enum ServedStore {
         "\"" + SHA256.hash(bytes).map { String(format: "%02x", $0) }.joined() + "\""
     }
 
-    /// Asks until `isMet` holds for the response, at most 30 seconds.
+    /// Asks until `isMet` holds for the response.
     static func wait(
         for target: String,
         _ fields: [String] = [],
         at server: RunningServer,
         until isMet: (HTTPReply) -> Bool
     ) async throws -> HTTPReply {
-        let deadline = ContinuousClock.now + .seconds(30)
-        while true {
-            let reply = try await server.ask(target, fields)
-            if isMet(reply) || .now > deadline { return reply }
-            try await Task.sleep(for: .milliseconds(20))
+        var reply = try await server.ask(target, fields)
+        try await waitUntil(every: .milliseconds(20)) {
+            if !isMet(reply) { reply = try await server.ask(target, fields) }
+            return isMet(reply)
         }
+        return reply
     }
 }

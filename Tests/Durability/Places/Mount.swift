@@ -1,3 +1,4 @@
+import AvatarStoreTesting
 import Foundation
 import ProgramRunning
 
@@ -6,26 +7,30 @@ final class Mount: Sendable {
     static let absence = "only the superuser of a machine of their own may mount here"
 
     /// Whether the test is allowed to mount.
-    static let isPossible: Bool = {
+    static var isPossible: Bool {
+        get async { await probe.value }
+    }
+
+    private static let probe = Task {
         guard geteuid() == 0, let workplace = try? Workplace() else { return false }
-        return (try? Mount(memory: "1m", at: workplace.path("probe"))) != nil
-    }()
+        return (try? await Mount(memory: "1m", at: workplace.path("probe"))) != nil
+    }
 
     let path: String
 
     /// A file system in memory with at most `size` bytes.
-    convenience init(memory size: String, at path: String) throws {
-        try self.init(["-t", "tmpfs", "-o", "size=\(size),mode=700", "none", path], at: path)
+    convenience init(memory size: String, at path: String) async throws {
+        try await self.init(["-t", "tmpfs", "-o", "size=\(size),mode=700", "none", path], at: path)
     }
 
     /// The ext4 file system in the file `image`, with a journal, like a server's disk.
-    convenience init(image: String, at path: String, options: String...) throws {
-        try self.init(["-t", "ext4", "-o", (["loop"] + options).joined(separator: ","), image, path], at: path)
+    convenience init(image: String, at path: String, options: String...) async throws {
+        try await self.init(["-t", "ext4", "-o", (["loop"] + options).joined(separator: ","), image, path], at: path)
     }
 
-    private init(_ arguments: [String], at path: String) throws {
+    private init(_ arguments: [String], at path: String) async throws {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        try Self.run("/usr/bin/mount", arguments)
+        try await Self.run("/usr/bin/mount", arguments)
         self.path = path
     }
 
@@ -34,13 +39,13 @@ final class Mount: Sendable {
     }
 
     /// Makes a file system in memory larger.
-    func resize(to size: String) throws {
-        try Self.run("/usr/bin/mount", ["-o", "remount,size=\(size)", path])
+    func resize(to size: String) async throws {
+        try await Self.run("/usr/bin/mount", ["-o", "remount,size=\(size)", path])
     }
 
     /// Makes the file system read-only, or writable again.
-    func setReadOnly(_ isReadOnly: Bool) throws {
-        try Self.run("/usr/bin/mount", ["-o", "remount,\(isReadOnly ? "ro" : "rw")", path])
+    func setReadOnly(_ isReadOnly: Bool) async throws {
+        try await Self.run("/usr/bin/mount", ["-o", "remount,\(isReadOnly ? "ro" : "rw")", path])
     }
 
     /// Fills the file system but for `room` bytes.
@@ -71,38 +76,28 @@ final class Mount: Sendable {
     }
 
     /// Unmounts the file system, waiting until no process uses it.
-    func unmount() throws {
-        var last: Int32 = 0
-        for _ in 0..<500 {
-            if umount2(path, 0) == 0 { return }
-            last = errno
-            usleep(10_000)
+    func unmount() async throws {
+        try await waitUntil(every: .milliseconds(10)) {
+            if umount2(path, 0) == 0 { return true }
+            guard errno == EBUSY else { throw MountError(description: "umount \(path): \(errno)") }
+            return false
         }
-        throw MountError(description: "umount \(path): \(last)")
     }
 
     /// A new, empty ext4 file system of `megabytes`.
-    static func makeImage(_ path: String, megabytes: Int) throws {
-        try run("/usr/bin/truncate", ["-s", "\(megabytes)M", path])
-        try run("/usr/sbin/mkfs.ext4", ["-q", "-F", path])
+    static func makeImage(_ path: String, megabytes: Int) async throws {
+        try await run("/usr/bin/truncate", ["-s", "\(megabytes)M", path])
+        try await run("/usr/sbin/mkfs.ext4", ["-q", "-F", path])
     }
 
     /// Runs a tool of the system, and gives its output.
     @discardableResult
-    static func run(_ tool: String, _ arguments: [String]) throws -> String {
-        let process = Process()
-        let output = Pipe()
-        process.standardOutput = output
-        process.executableURL = URL(filePath: tool)
-        process.arguments = arguments
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        let text = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
-            throw MountError(description: "\(tool) \(arguments.joined(separator: " ")): \(process.terminationStatus)")
+    static func run(_ tool: String, _ arguments: [String]) async throws -> String {
+        let run = try await Workplace().run(tool: tool, arguments)
+        guard run.status == 0 else {
+            throw MountError(description: "\(tool) \(arguments.joined(separator: " ")): \(run.status) \(run.messages)")
         }
-        return String(decoding: text, as: UTF8.self)
+        return run.text
     }
 }
 

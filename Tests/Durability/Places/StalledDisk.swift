@@ -12,18 +12,18 @@ final class StalledDisk: Sendable {
     private let host: Mount
     private let disk: Mount
 
-    init(in workplace: Workplace) throws {
+    init(in workplace: Workplace) async throws {
         self.workplace = workplace
         path = workplace.path("disk")
-        try Mount.makeImage(workplace.path("host.image"), megabytes: 256)
-        host = try Mount(image: workplace.path("host.image"), at: workplace.path("host"))
-        try Mount.run("/usr/bin/truncate", ["-s", "128M", workplace.path("host/image")])
-        try Mount.run("/usr/bin/truncate", ["-s", "32M", workplace.path("journal")])
-        journal = try Self.attach(workplace.path("journal"))
-        try Mount.run("/usr/sbin/mke2fs", ["-q", "-F", "-O", "journal_dev", "-b", "4096", journal])
+        try await Mount.makeImage(workplace.path("host.image"), megabytes: 256)
+        host = try await Mount(image: workplace.path("host.image"), at: workplace.path("host"))
+        try await Mount.run("/usr/bin/truncate", ["-s", "128M", workplace.path("host/image")])
+        try await Mount.run("/usr/bin/truncate", ["-s", "32M", workplace.path("journal")])
+        journal = try await Self.attach(workplace.path("journal"))
+        try await Mount.run("/usr/sbin/mke2fs", ["-q", "-F", "-O", "journal_dev", "-b", "4096", journal])
         let layout = ["-q", "-F", "-b", "4096", "-J", "device=\(journal)"]
-        try Mount.run("/usr/sbin/mkfs.ext4", layout + [workplace.path("host/image")])
-        disk = try Mount(image: workplace.path("host/image"), at: path, options: "commit=1")
+        try await Mount.run("/usr/sbin/mkfs.ext4", layout + [workplace.path("host/image")])
+        disk = try await Mount(image: workplace.path("host/image"), at: path, options: "commit=1")
     }
 
     deinit {
@@ -37,19 +37,19 @@ final class StalledDisk: Sendable {
     private static let thaw: UInt = 0xC004_5878
 
     /// Starts to write all data in memory, and lets none of it arrive; the journal is written every second.
-    func stall() throws {
+    func stall() async throws {
         try control(Self.freeze)
-        let writer = Process()
-        writer.executableURL = URL(filePath: "/usr/bin/sync")
-        writer.arguments = ["-f", path]
-        try writer.run()
+        _ = try await workplace.start(tool: "/usr/bin/sync", ["-f", path])
     }
 
     /// The present content of the disk, as another disk.
-    func cut() throws -> (image: String, journal: String) {
-        try Mount.run("/usr/bin/cp", ["--sparse=always", workplace.path("host/image"), workplace.path("cut")])
-        try Mount.run("/usr/bin/cp", ["--sparse=always", workplace.path("journal"), workplace.path("cut.journal")])
-        return (workplace.path("cut"), try Self.attach(workplace.path("cut.journal")))
+    func cut() async throws -> (image: String, journal: String) {
+        try await Mount.run("/usr/bin/cp", ["--sparse=always", workplace.path("host/image"), workplace.path("cut")])
+        try await Mount.run(
+            "/usr/bin/cp",
+            ["--sparse=always", workplace.path("journal"), workplace.path("cut.journal")]
+        )
+        return (workplace.path("cut"), try await Self.attach(workplace.path("cut.journal")))
     }
 
     /// Lets the data arrive.
@@ -58,9 +58,9 @@ final class StalledDisk: Sendable {
     }
 
     /// Removes the disk; `cut` stays.
-    func remove() throws {
-        try disk.unmount()
-        try Mount.run("/usr/sbin/losetup", ["-d", journal])
+    func remove() async throws {
+        try await disk.unmount()
+        try await Mount.run("/usr/sbin/losetup", ["-d", journal])
     }
 
     /// FIFREEZE and FITHAW of the file system that has the image.
@@ -72,8 +72,8 @@ final class StalledDisk: Sendable {
     }
 
     /// The loop device of the file `image`.
-    private static func attach(_ image: String) throws -> String {
-        try Mount.run("/usr/sbin/losetup", ["--show", "-f", image])
+    private static func attach(_ image: String) async throws -> String {
+        try await Mount.run("/usr/sbin/losetup", ["--show", "-f", image])
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 }

@@ -7,19 +7,15 @@ enum Strace {
     static let absence: String = "strace is not installed or may not trace here; scripts/test --thorough installs it"
 
     /// Whether `strace` is installed and allowed to trace.
-    static let isUsable: Bool = {
-        let process = Process()
-        process.executableURL = URL(filePath: path)
-        process.arguments = ["-f", "--seccomp-bpf", "-o", "/dev/null", "/bin/true"]
-        process.standardError = FileHandle.nullDevice
-        do {
-            try process.run()
-        } catch {
-            return false
-        }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
-    }()
+    static var isUsable: Bool {
+        get async { await probe.value }
+    }
+
+    private static let probe = Task {
+        // A refusal is the answer: the tests are skipped, with `absence` as the reason.
+        let run = try? await Workplace().run(tool: path, ["-f", "--seccomp-bpf", "-o", "/dev/null", "/bin/true"])
+        return run?.status == 0
+    }
 
     /// The calls that change names or bytes on disk, or make them durable.
     static let changes = [

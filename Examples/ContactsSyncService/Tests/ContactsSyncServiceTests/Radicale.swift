@@ -40,7 +40,7 @@ struct Radicale {
             """
         let file = folder.appending(path: "config")
         try Data(configuration.utf8).write(to: file)
-        let program = try StartedProgram(path, ["--config", file.path])
+        let program = try await StartedProgram(path, ["--config", file.path])
         let server = Radicale(addressBook: "http://\(address)/ada/people/", folder: folder, program: program)
         let isThere = try await eventually {
             do {

@@ -64,7 +64,7 @@ struct Servers {
     /// - Parameter pause: Seconds between two rounds.
     func startService(every pause: Double = 0.1) async throws -> Service {
         let path = Bundle.main.executableURL?.deletingLastPathComponent().appending(path: "ContactsSyncService").path
-        let program = try StartedProgram(
+        let program = try await StartedProgram(
             path ?? "",
             environment: [
                 "CARDDAV_URL": radicale.addressBook, "CARDDAV_USER": Radicale.user,

@@ -1,48 +1,71 @@
 import Foundation
-import Synchronization
+import Subprocess
 
-/// A program that runs beside the tests, with its output so far.
+/// A program that runs beside the tests, with its output so far. It is killed with the last reference.
 final class StartedProgram: Sendable {
-    private let process: Mutex<Process>
-    private let output = Mutex(Data())
+    private let identifier: Int32
+    private let run: Task<TerminationStatus, any Error>
+    private let output: URL
 
-    init(_ path: String, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
-        let process = Process()
-        let pipe = Pipe()
-        process.executableURL = URL(filePath: path)
-        process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.standardOutput = pipe
-        process.standardError = pipe
-        self.process = Mutex(process)
-        pipe.fileHandleForReading.readabilityHandler = { [weak self] handle in
-            let data = handle.availableData
-            if data.isEmpty { handle.readabilityHandler = nil }
-            self?.output.withLock { $0.append(data) }
+    init(_ path: String, _ arguments: [String] = [], environment: [String: String] = [:]) async throws {
+        let output = FileManager.default.temporaryDirectory.appending(path: "output-\(UUID().uuidString)")
+        let file = open(output.path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw POSIXError(.EIO) }
+        var options = PlatformOptions()
+        options.processGroupID = 0
+        options.teardownSequence = [.send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .seconds(60))]
+        let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        let configuration = Configuration(
+            executable: .path(.init(path)),
+            arguments: .init(arguments),
+            environment: .custom(
+                Dictionary(uniqueKeysWithValues: variables.map { (.init(stringLiteral: $0.key), $0.value) })
+            ),
+            platformOptions: options
+        )
+        let (starts, started) = AsyncThrowingStream.makeStream(of: Int32.self)
+        run = Task {
+            do {
+                return try await Subprocess.run(
+                    configuration,
+                    input: .none,
+                    output: .fileDescriptor(.init(rawValue: file), closeAfterSpawningProcess: true),
+                    error: .combinedWithOutput
+                ) { execution in
+                    started.yield(execution.processIdentifier.value)
+                    started.finish()
+                }
+                .terminationStatus
+            } catch {
+                started.finish(throwing: error)
+                throw error
+            }
         }
-        try process.run()
+        self.output = output
+        var identifier: Int32?
+        for try await value in starts { identifier = value }
+        guard let identifier else { throw CancellationError() }
+        self.identifier = identifier
     }
 
-    /// Its output so far.
-    var text: String { output.withLock { String(decoding: $0, as: UTF8.self) } }
+    deinit {
+        run.cancel()
+        // A leftover in the temporary folder is no failure of a test.
+        try? FileManager.default.removeItem(at: output)
+    }
 
-    /// Sends SIGTERM and returns the exit status; -1 if the program had to be killed after a minute.
+    /// Its output so far; empty while a character at its end is incomplete.
+    var text: String { (try? String(contentsOf: output, encoding: .utf8)) ?? "" }
+
+    /// Sends SIGTERM and returns the exit status; -1 if a signal ended the program.
     func terminate() async throws -> Int32 {
-        process.withLock { $0.terminate() }
-        let hasEnded = try await eventually { self.process.withLock { !$0.isRunning } }
-        guard hasEnded else {
-            kill()
-            return -1
-        }
-        return process.withLock { $0.terminationReason == .exit ? $0.terminationStatus : -1 }
+        Foundation.kill(identifier, SIGTERM)
+        guard case .exited(let code) = try await run.value else { return -1 }
+        return code
     }
 
-    func kill() {
-        process.withLock { process in
-            if process.isRunning { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
-            process.waitUntilExit()
-        }
-    }
+    /// Kills the program, unless it has ended.
+    func kill() { run.cancel() }
 }
 
 /// Whether `condition` becomes true within a minute.

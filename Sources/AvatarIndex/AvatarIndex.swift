@@ -31,7 +31,7 @@ package final class AvatarIndex: Sendable {
     package static let feedLimit: Int64 = 200_000
 
     /// The path of the database file.
-    let path: String
+    package let path: String
     /// The read connections. A read uses the first that is free.
     let readers: ReadConnections
     /// Hits in memory. Reads fill it; commits invalidate the hits that they change.

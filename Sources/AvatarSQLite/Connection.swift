@@ -352,6 +352,9 @@ package final class Connection {
 
     func error(_ code: Int32) -> SQLiteError { SQLiteError(code, on: handle) }
 
+    /// The path of the file; `nil` once the connection is closed.
+    var path: String? { handle.flatMap { sqlite3_db_filename($0, "main") }.map { String(cString: $0) } }
+
     /// Prepares `sql`; the caller finalizes the statement.
     func prepare(_ sql: String, _ permission: WritePermission) throws(SQLiteError) -> OpaquePointer {
         let handle = try open()

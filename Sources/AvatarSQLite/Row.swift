@@ -29,6 +29,22 @@ package struct Row: ~Copyable {
     /// The integer of a column; `nil` for NULL.
     package func optionalInteger(_ name: StaticString) -> Int64? { optionalInteger(at: column(name)) }
 
+    /// The integer of a column whose numbers lie in `range`; for NULL, 0 or the number next to it.
+    ///
+    /// For another number, the nearest one in the range: the row's caller can calculate with it, and after it the statement
+    /// throws `corrupt`.
+    package func integer(_ name: StaticString, in range: ClosedRange<Int64>) -> Int64 {
+        optionalInteger(name, in: range) ?? min(max(0, range.lowerBound), range.upperBound)
+    }
+
+    /// The integer of a column, as `integer(_:in:)`; `nil` for NULL.
+    package func optionalInteger(_ name: StaticString, in range: ClosedRange<Int64>) -> Int64? {
+        guard let integer = optionalInteger(name) else { return nil }
+        if range.contains(integer) { return integer }
+        names.report("`\(name)` is \(integer), which is not between \(range.lowerBound) and \(range.upperBound)")
+        return min(max(integer, range.lowerBound), range.upperBound)
+    }
+
     /// Whether the integer of a column is not 0.
     package func bool(_ name: StaticString) -> Bool { integer(name) != 0 }
 
@@ -106,6 +122,8 @@ struct ColumnNames {
     private let slots: UnsafeMutablePointer<Slot>
     /// The number of slots, a power of two, less 1.
     private let mask: Int
+    /// The first number outside the range of its column that the run has read; `nil` without one.
+    private let wrongNumber: UnsafeMutablePointer<String?>
     /// The most slots that are looked at for a name before the statement itself is asked.
     private static let longestSearch = 4
 
@@ -116,10 +134,37 @@ struct ColumnNames {
         slots = .allocate(capacity: count)
         slots.initialize(repeating: Slot(name: nil, column: 0), count: count)
         mask = count - 1
+        wrongNumber = .allocate(capacity: 1)
+        wrongNumber.initialize(to: nil)
     }
 
     /// Frees the table. Call it once, when the statement goes away.
-    func deallocate() { slots.deallocate() }
+    func deallocate() {
+        slots.deallocate()
+        wrongNumber.deinitialize(count: 1)
+        wrongNumber.deallocate()
+    }
+
+    /// Records that a number is outside the range of its column.
+    ///
+    /// - Parameter description: the column, the number and the range, for the error.
+    fileprivate func report(_ description: String) {
+        if wrongNumber.pointee == nil { wrongNumber.pointee = description }
+    }
+
+    /// Forgets what an earlier run read.
+    @inline(__always)
+    func forgetNumbers() {
+        if wrongNumber.pointee != nil { wrongNumber.pointee = nil }
+    }
+
+    /// - Throws: `corrupt` if a number outside the range of its column was read since the last call.
+    @inline(__always)
+    func checkNumbers(of connection: Connection) throws(SQLiteError) {
+        guard let description = wrongNumber.pointee else { return }
+        wrongNumber.pointee = nil
+        throw SQLiteError(.corrupt, description, path: connection.path)
+    }
 
     /// The number of the column `name`. Nearly always the first slot that is looked at has it.
     @inline(__always)

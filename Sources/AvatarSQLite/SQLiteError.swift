@@ -37,6 +37,11 @@ package struct SQLiteError: Error, Hashable, CustomStringConvertible {
         )
     }
 
+    /// Whether numbers in the file are so large that their sum exceeds 64 bits. No sum of sound numbers does.
+    package var isOverflow: Bool {
+        code == .wrongType || code == .error && message == "integer overflow"
+    }
+
     package var description: String { "\(message) (SQLite result code \(code.rawValue))" }
 }
 
@@ -86,6 +91,8 @@ extension SQLiteError {
         package static let cannotOpen = Code(rawValue: SQLITE_CANTOPEN)
         /// The schema changed while the statement was prepared, again and again.
         package static let schema = Code(rawValue: SQLITE_SCHEMA)
+        /// A number beyond 64 bits was to be stored: SQLite makes it a real number, which no column of the index takes.
+        package static let wrongType = kind(12, of: SQLITE_CONSTRAINT)
         /// A constraint of a table was violated.
         package static let constraint = Code(rawValue: SQLITE_CONSTRAINT)
         /// The connection or statement was used wrongly, for example after it was closed.

@@ -45,7 +45,7 @@ package final class Statement {
     ///
     /// - Parameter values: one for each parameter, in the order of their numbers.
     /// - Throws: `range` unless there are as many values as parameters; `misuse` once the connection is closed; what
-    ///   SQLite reports; what `row` throws.
+    ///   SQLite reports; what `row` throws; `corrupt` after a row in which a number is outside the range that `row` gives.
     package func forEachRow(
         _ values: [any Bindable] = [],
         _ row: (borrowing Row) throws -> Bool
@@ -54,7 +54,9 @@ package final class Statement {
         defer { end(handle) }
         try bind(values, to: handle)
         while try step(handle) {
-            guard try row(Row(handle: handle, names: names)) else { return }
+            let goesOn = try row(Row(handle: handle, names: names))
+            try names.checkNumbers(of: connection)
+            guard goesOn else { return }
         }
     }
 
@@ -81,6 +83,7 @@ package final class Statement {
                 try bind(bytes, to: handle)
                 guard try step(handle) else { return false }
                 row(Row(handle: handle, names: names))
+                try names.checkNumbers(of: connection)
                 return true
             } catch let caught {
                 error = caught
@@ -100,6 +103,7 @@ package final class Statement {
     private func begin() throws(SQLiteError) -> OpaquePointer {
         guard let handle else { throw SQLiteError(.misuse, "The connection is closed.") }
         isRunning = true
+        names.forgetNumbers()
         // A changed schema makes SQLite prepare the statement again while it runs.
         connection.permission = permission
         return handle

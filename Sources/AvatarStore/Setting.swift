@@ -145,8 +145,18 @@ extension IndexTransaction: SettingReader {}
 
 extension SettingReader {
     /// The value in force for `setting`: the one that was set, else its default; `nil` if there is neither.
+    ///
+    /// - Throws: `damagedIndex` for a value that `set` refuses.
     func value(of setting: Setting) throws -> Int64? {
-        try self.setting(setting.name) ?? setting.defaultValue
+        guard let value = try self.setting(setting.name) else { return setting.defaultValue }
+        guard setting.range.contains(value) else {
+            throw AvatarStoreError(
+                .damagedIndex,
+                "The index is damaged: the setting `\(setting.name)` is \(value), which is not between "
+                    + "\(setting.range.lowerBound) and \(setting.range.upperBound)."
+            )
+        }
+        return value
     }
 
     /// The value in force for a setting that has a default: any but `lowWatermark` and `maximumFreshness`.
@@ -167,6 +177,16 @@ extension SettingReader {
     func lowWatermark(budget: Int) throws -> Int {
         if let set = try value(of: .lowWatermark) { return min(Int(set), budget) }
         return budget / 10 * 9 + budget % 10 * 9 / 10
+    }
+}
+
+extension AvatarIndex {
+    /// The settings with values that `set` refuses. Only a damaged index has them.
+    func wrongSettings() throws -> [WrongNumbers] {
+        try Setting.all.compactMap { setting in
+            guard let value = try self.setting(setting.name), !setting.range.contains(value) else { return nil }
+            return WrongNumbers(column: "the setting `\(setting.name)`", example: "\(value)", rows: 1)
+        }
     }
 }
 

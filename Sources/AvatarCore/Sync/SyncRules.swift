@@ -110,9 +110,8 @@ extension SyncRules {
     /// Whether the e-mail source of `entry` said recently that it has no picture, so that it is not asked again.
     package func believes(_ entry: AvatarEntry, at now: Timestamp) -> Bool {
         guard policy != .reload, let checked = entry.validation.checked else { return false }
-        let age = now.milliseconds - checked.milliseconds
         // A clock that was set back is no reason to wait.
-        return age >= 0 && age < emailRecheckMilliseconds
+        return checked <= now && now < checked.adding(milliseconds: emailRecheckMilliseconds)
     }
 }
 

@@ -11,7 +11,8 @@ extension AvatarStoreError {
     init(_ error: SQLiteError, doing action: String) {
         let index = error.path.map { "index \"\($0)\"" } ?? "index"
         // A full file system has no room for the shared memory of the log either.
-        switch error.code == .noRoomForSharedMemory ? .full : error.code.primary {
+        let code = error.code == .noRoomForSharedMemory ? .full : error.isOverflow ? .corrupt : error.code.primary
+        switch code {
         case .busy, .locked:
             self.init(
                 .busy,

@@ -111,7 +111,8 @@ extension AvatarIndex {
         try readers.read { connection in
             try connection.snapshot {
                 let feed = try connection.firstRow("SELECT floor, sequence FROM change_feed WHERE id = 1") {
-                    $0.integer("floor")...$0.integer("sequence")
+                    let sequence = $0.integer("sequence", in: IndexNumber.id)
+                    return $0.integer("floor", in: 0...sequence)...sequence
                 }
                 guard let feed, feed.contains(sequence) else {
                     throw AvatarStoreError.number(sequence, isOutside: feed)

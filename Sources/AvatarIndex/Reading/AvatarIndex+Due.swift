@@ -196,7 +196,7 @@ extension HostHealth {
     /// The health in a row with `columns`.
     init(_ row: borrowing Row) {
         self.init(
-            failures: Int(row.integer("failure_count")),
+            failures: row.count("failure_count"),
             failure: row.optionalText("failure").map(FailureKind.init(rawValue:)),
             restsUntil: row.timestamp("rests_until_ms"),
             blockedUntil: Timestamp(milliseconds: row.integer("blocked_until_ms"))

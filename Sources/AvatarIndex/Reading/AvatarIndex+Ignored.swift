@@ -71,8 +71,8 @@ extension AvatarIndex {
                 IgnoredRecord(
                     sha256: row.blob("sha256"),
                     since: Timestamp(milliseconds: row.integer("since_ms")),
-                    entries: Int(row.integer("entries")),
-                    contacts: Int(row.integer("contacts"))
+                    entries: row.count("entries"),
+                    contacts: row.count("contacts")
                 )
             }
         }
@@ -122,8 +122,8 @@ extension AvatarIndex {
                     "WHERE absent_sha256 = ? AND file_id IS NULL AND absence IS NOT 'ignored' AND \(Self.isIgnorable)"
                 for condition in [stored, remembered] {
                     try connection.forEachRow("\(entries) \(condition)", [sha256]) { row in
-                        part.entries += Int(row.integer("entries"))
-                        part.contacts += Int(row.integer("contacts"))
+                        part.entries += row.count("entries")
+                        part.contacts += row.count("contacts")
                         return true
                     }
                 }
@@ -133,8 +133,8 @@ extension AvatarIndex {
                         SELECT 1 FROM avatar WHERE avatar.file_id = file.id AND NOT (\(Self.isIgnorable)))
                     """
                 try connection.forEachRow(files, [sha256]) { row in
-                    part.files = Int(row.integer("files"))
-                    part.bytes = Int(row.integer("bytes"))
+                    part.files = row.count("files")
+                    part.bytes = row.sum("bytes")
                     return true
                 }
                 return part
@@ -148,7 +148,7 @@ extension AvatarIndex {
             try connection.firstRow(
                 "SELECT * FROM (\(Self.ignoredSQL)) WHERE sha256 = ?",
                 [sha256]
-            ) { IgnoredPart(entries: Int($0.integer("entries")), contacts: Int($0.integer("contacts"))) }
+            ) { IgnoredPart(entries: $0.count("entries"), contacts: $0.count("contacts")) }
         }
     }
 

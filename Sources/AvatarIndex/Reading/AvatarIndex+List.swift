@@ -212,7 +212,7 @@ extension AvatarListItem {
             sourceURL: row.optionalText("source_url"),
             localFile: row.optionalText("local_file"),
             storageClass: storageClass,
-            sizeBytes: row.optionalInteger("size_bytes").map(Int.init),
+            sizeBytes: row.optionalInteger("size_bytes", in: IndexNumber.bytes).map(Int.init),
             etag: row.optionalText("etag"),
             lastAccess: row.optionalText("last_access").flatMap(Timestamp.init(iso8601:)),
             freshUntil: row.optionalText("fresh_until").flatMap(Timestamp.init(iso8601:)),

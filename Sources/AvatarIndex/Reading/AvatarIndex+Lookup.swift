@@ -191,10 +191,10 @@ extension FileRecord {
             id: row.integer("file_row"),
             storageClass: StorageClass(code: row.integer("file_class")),
             path: row.text("file_path"),
-            sizeBytes: Int(row.integer("file_bytes")),
+            sizeBytes: row.bytes("file_bytes"),
             mediaType: row.text("media_type"),
-            width: Int(row.integer("width")),
-            height: Int(row.integer("height"))
+            width: row.count("width"),
+            height: row.count("height")
         )
     }
 }
@@ -235,7 +235,7 @@ extension ValidationRecord {
         freshUntil = row.timestamp("fresh_until_ms")
         nextCheck = row.timestamp("next_check_ms")
         failure = row.optionalText("failure").map(FailureKind.init(rawValue:))
-        failureCount = Int(row.integer("failure_count"))
+        failureCount = row.count("failure_count")
     }
 }
 

@@ -61,8 +61,8 @@ extension AvatarIndex {
             try connection.firstRow("SELECT decoder_version, deaths, reason FROM undecodable WHERE file_id = ?", [file])
             {
                 UndecodableFile(
-                    decoderVersion: Int($0.integer("decoder_version")),
-                    deaths: Int($0.integer("deaths")),
+                    decoderVersion: $0.count("decoder_version"),
+                    deaths: $0.count("deaths"),
                     reason: $0.text("reason")
                 )
             }
@@ -78,7 +78,7 @@ extension AvatarIndex {
                     (SELECT coalesce(sum(size_bytes), 0) FROM file WHERE id IN (SELECT file_id FROM rendition)) AS bytes
                 """,
                 []
-            ) { (Int($0.integer("number")), Int($0.integer("bytes"))) }
+            ) { ($0.count("number"), $0.sum("bytes")) }
             return row ?? (0, 0)
         }
     }

@@ -29,7 +29,7 @@ extension AvatarIndex {
                 let values: [any Bindable] = [minimum, last.map { -$0.contacts } ?? Int.min, last?.sha256 ?? [], limit]
                 let found = try connection.rows(Self.sharedSQL, values) { row in
                     (
-                        sha256: row.blob("sha256"), contacts: Int(row.integer("contacts")),
+                        sha256: row.blob("sha256"), contacts: row.count("contacts"),
                         hosts: row.text("hosts")
                     )
                 }

@@ -36,7 +36,7 @@ extension AvatarIndex {
                 var statistics = IndexStatistics()
                 let states = "SELECT state, count(*) AS entries FROM avatar_overview GROUP BY state"
                 try connection.forEachRow(states, []) { row in
-                    let count = Int(row.integer("entries"))
+                    let count = row.count("entries")
                     statistics.states[try AvatarState(word: row.text("state"))] = count
                     statistics.entries += count
                     return true
@@ -68,10 +68,10 @@ extension AvatarIndex {
                 duration: .milliseconds(row.integer("duration_ms")),
                 // A newer program may write a word that this one does not know.
                 outcome: SyncOutcome(rawValue: row.text("outcome")) ?? .failed,
-                wanted: Int(row.integer("wanted")),
-                failed: Int(row.integer("failed")),
-                skipped: Int(row.integer("skipped")),
-                overBudget: Int(row.integer("over_budget"))
+                wanted: row.count("wanted"),
+                failed: row.count("failed"),
+                skipped: row.count("skipped"),
+                overBudget: row.count("over_budget")
             )
         }
     }
@@ -96,8 +96,8 @@ extension AvatarIndex {
             """
         ) { row in
             (
-                kind: row.optionalText("failure"), count: Int(row.integer("entries")),
-                neverHad: Int(row.integer("never_had"))
+                kind: row.optionalText("failure"), count: row.count("entries"),
+                neverHad: row.count("never_had")
             )
         }
         for row in rows {
@@ -209,7 +209,7 @@ extension AvatarIndex {
                 let place = try connection.firstRow(
                     isQueued ? Self.queuedBeforeSQL : Self.usedBeforeSQL,
                     [microseconds, id, Int64(limit)]
-                ) { EvictionPlace(filesBefore: Int($0.integer("before")), isExact: $0.integer("rows") < limit) }
+                ) { EvictionPlace(filesBefore: $0.count("before"), isExact: $0.integer("rows") < limit) }
                 return place ?? EvictionPlace(filesBefore: 0, isExact: true)
             }
         }

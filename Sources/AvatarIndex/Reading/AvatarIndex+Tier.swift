@@ -121,13 +121,13 @@ extension AvatarIndex {
                 """
             ) { row in
                 var counts = TierCounts()
-                (counts.taken, counts.confirmed) = (Int(row.integer("taken")), Int(row.integer("confirmed")))
-                counts.put = Int(row.integer("put"))
+                (counts.taken, counts.confirmed) = (row.count("taken"), row.count("confirmed"))
+                counts.put = row.count("put")
                 var record = TierUse(
                     counts: counts,
-                    dropped: Int(row.integer("dropped")),
-                    waiting: Int(row.integer("waiting")),
-                    erasures: Int(row.integer("erasures"))
+                    dropped: row.count("dropped"),
+                    waiting: row.count("waiting"),
+                    erasures: row.count("erasures")
                 )
                 if let message = row.optionalText("failure"), let time = row.timestamp("failed_ms") {
                     record.failure = (message, time)

@@ -135,7 +135,7 @@ extension AvatarIndex {
             (SELECT count(*) FROM file WHERE file.storage_class = total.storage_class),
             (SELECT coalesce(sum(size_bytes), 0) FROM file WHERE file.storage_class = total.storage_class),
             (SELECT count(*) FROM pending WHERE pending.storage_class = total.storage_class),
-            (SELECT coalesce(sum(size_bytes), 0) FROM pending WHERE pending.storage_class = total.storage_class)
+            (SELECT \(IndexNumber.pendingSum) FROM pending WHERE pending.storage_class = total.storage_class)
         )
         AND files = (SELECT count(*) FROM access WHERE access.storage_class = total.storage_class)
         AND NOT EXISTS (

@@ -52,7 +52,7 @@ package struct PartialRecord: Hashable, Sendable {
             name: row.text("name"),
             url: row.text("url"),
             etag: row.text("etag"),
-            sizeBytes: Int(row.integer("size_bytes")),
+            sizeBytes: row.bytes("size_bytes"),
             totalBytes: row.optionalInteger("total_bytes"),
             updated: Timestamp(milliseconds: row.integer("updated_ms"))
         )

@@ -106,7 +106,7 @@ extension IndexTransaction {
         var told = try news.items.flatMap { try changes(of: $0) }
         guard !told.isEmpty else { return }
         let feed = try firstRow("SELECT sequence, floor FROM change_feed WHERE id = 1") { row in
-            (sequence: row.integer("sequence"), floor: row.integer("floor"))
+            (sequence: row.integer("sequence", in: IndexNumber.id), floor: row.integer("floor", in: IndexNumber.id))
         }
         guard var (sequence, floor) = feed else { return }
         for place in told.indices {

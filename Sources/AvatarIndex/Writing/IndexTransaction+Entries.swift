@@ -32,7 +32,7 @@ package final class EntryState: Sendable {
         storageClass = StorageClass(code: row.integer("storage_class"))
         fileID = row.optionalInteger("file_id")
         failure = row.optionalText("failure").map(FailureKind.init(rawValue:))
-        failureCount = Int(row.integer("failure_count"))
+        failureCount = row.count("failure_count")
         checked = row.timestamp("checked_ms")
         nextCheck = row.timestamp("next_check_ms")
         isLowData = row.bool("is_low_data")

@@ -11,7 +11,7 @@ package struct EvictionCandidate: Hashable, Sendable {
     /// The candidate in a row of `eviction_queue` or `access`.
     init(_ row: borrowing Row) {
         fileID = row.integer("file_id")
-        sizeBytes = Int(row.integer("size_bytes"))
+        sizeBytes = row.bytes("size_bytes")
     }
 }
 

@@ -255,7 +255,7 @@ extension IndexTransaction {
         let deleted = try rows("DELETE FROM file WHERE id = ? RETURNING storage_class, size_bytes, sha256", [id]) {
             row in
             (
-                storageClass: StorageClass(code: row.integer("storage_class")), bytes: Int(row.integer("size_bytes")),
+                storageClass: StorageClass(code: row.integer("storage_class")), bytes: row.bytes("size_bytes"),
                 sha256: row.blob("sha256")
             )
         }
@@ -275,10 +275,10 @@ extension ClassTotal {
     /// The totals in a row of `sql`.
     init(_ row: borrowing Row) {
         self.init(
-            files: Int(row.integer("files")),
-            bytes: Int(row.integer("bytes")),
-            pendingFiles: Int(row.integer("pending_files")),
-            pendingBytes: Int(row.integer("pending_bytes"))
+            files: row.count("files"),
+            bytes: row.sum("bytes"),
+            pendingFiles: row.count("pending_files"),
+            pendingBytes: row.sum("pending_bytes")
         )
     }
 }

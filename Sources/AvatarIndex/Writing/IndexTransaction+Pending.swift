@@ -55,7 +55,7 @@ extension IndexTransaction {
         let dropped = try rows(
             "DELETE FROM pending_file WHERE storage_class = ? AND path = ? RETURNING size_bytes",
             [file.storageClass.code, file.path]
-        ) { Int($0.integer("size_bytes")) }
+        ) { $0.bytes("size_bytes") }
         for bytes in dropped { totals.dropPending(file.storageClass, bytes: bytes) }
     }
 
@@ -96,7 +96,10 @@ extension IndexTransaction {
         let ids = try rows("SELECT id FROM pending_batch WHERE holder = ?", [holder]) { $0.integer("id") }
         return try ids.map { id in
             let named = try rows("SELECT \(PendingFile.columns) FROM pending WHERE batch_id = ?", [id]) { row in
-                (code: row.integer("storage_class"), file: PendingFile(row))
+                // A size that no file has counts as none, as in a recount (`IndexNumber.pendingSum`).
+                let size = row.integer("size_bytes")
+                let bytes = IndexNumber.bytes.contains(size) ? Int(size) : 0
+                return (code: row.integer("storage_class"), file: PendingFile(row, bytes: bytes))
             }
             // A recount of the totals finds the files by the code in the row.
             let counted = named.filter { $0.code == $0.file.storageClass.code }.map(\.file)
@@ -130,11 +133,11 @@ extension IndexTransaction {
     ) throws {
         let sum = try firstRow(
             """
-            SELECT count(*) AS files, coalesce(sum(size_bytes), 0) AS bytes FROM pending
+            SELECT count(*) AS files, \(IndexNumber.pendingSum) AS bytes FROM pending
             WHERE \(condition) AND storage_class = ?
             """,
             values + [storageClass.code]
-        ) { (count: Int($0.integer("files")), bytes: Int($0.integer("bytes"))) }
+        ) { (count: $0.count("files"), bytes: $0.sum("bytes")) }
         if let sum { totals.dropPending(storageClass, count: sum.count, bytes: sum.bytes) }
     }
 }
@@ -156,8 +159,18 @@ extension PendingFile {
         self.init(
             storageClass: StorageClass(code: row.integer("storage_class")),
             path: row.text("path"),
-            sizeBytes: Int(row.integer("size_bytes")),
+            sizeBytes: row.bytes("size_bytes"),
             holder: holder
+        )
+    }
+
+    /// The file of a row with `columns`, whose size counts as `bytes`.
+    fileprivate init(_ row: borrowing Row, bytes: Int) {
+        self.init(
+            storageClass: StorageClass(code: row.integer("storage_class")),
+            path: row.text("path"),
+            sizeBytes: bytes,
+            holder: row.text("holder")
         )
     }
 }

@@ -103,7 +103,7 @@ extension IndexTransaction {
                     FROM
                         (SELECT count(*) AS files, coalesce(sum(size_bytes), 0) AS bytes
                          FROM file WHERE storage_class = ?1) AS published,
-                        (SELECT count(*) AS files, coalesce(sum(size_bytes), 0) AS bytes
+                        (SELECT count(*) AS files, \(IndexNumber.pendingSum) AS bytes
                          FROM pending WHERE storage_class = ?1) AS unpublished
                 )
                 WHERE storage_class = ?1

@@ -43,7 +43,8 @@ struct TierRecord: Codable, Equatable, Sendable {
         self.url = url.text
         digest = Hexadecimal.text(sha256)
         size = file.sizeBytes
-        requested = response.milliseconds - validation.responseDelayMilliseconds
+        let (negative, overflow) = Int64(0).subtractingReportingOverflow(validation.responseDelayMilliseconds)
+        requested = response.adding(milliseconds: overflow ? 0 : negative).milliseconds
         responded = response.milliseconds
         self.fetched = fetched.milliseconds
         let lines = (validation.responseFields ?? "").split(separator: "\n").map(Self.withoutRedirectURL)

@@ -4,7 +4,7 @@ import AvatarIndex
 
 extension AvatarStore {
     /// Compares index and files: every file that the index lists, every file on disk, the totals, and the database
-    /// itself.
+    /// itself. If the index has numbers that no program writes (`wrongNumber`), files are compared once they are repaired.
     ///
     /// Other processes may use the store meanwhile. A repair is idempotent, holds the write lock only for short
     /// moments, and never removes the last good copy of an image: damaged and unknown documents are moved to the folder
@@ -115,6 +115,7 @@ extension AvatarStore {
             staging: StagingLeftovers(configuration.layout),
             writer: writer,
             depth: depth,
+            clock: clock,
             progress: progress
         )
     }

@@ -43,6 +43,7 @@ actor StoreVerifier {
     /// Repairs the faults; `nil`: they are only reported.
     private let writer: StoreWriter?
     private let depth: Depth
+    private let clock: any WallClock
     private let progress: ProgressHandler
     private var report = VerificationReport()
     /// The number of files at the start, for the progress.
@@ -69,6 +70,7 @@ actor StoreVerifier {
         staging: StagingLeftovers,
         writer: StoreWriter?,
         depth: Depth,
+        clock: any WallClock,
         progress: @escaping ProgressHandler
     ) {
         self.index = index
@@ -76,13 +78,17 @@ actor StoreVerifier {
         self.staging = staging
         self.writer = writer
         self.depth = depth
+        self.clock = clock
         self.progress = progress
     }
 
     /// - Throws: `damagedIndex` before any file is looked at; another error of the index or the disk;
     ///   `CancellationError`.
     func run() async throws -> VerificationReport {
-        if depth.includesIndex { try checkIndex() }
+        if depth.includesIndex {
+            guard try await checkNumbers() else { return report }
+            try checkIndex()
+        }
         try await lookAtUnfinishedWork()
         fileCount = try StorageClass.allCases.reduce(0) { $0 + (try index.total(of: $1).files) }
         for storageClass in StorageClass.allCases { try await checkRows(of: storageClass) }
@@ -103,6 +109,23 @@ actor StoreVerifier {
         if let damage = try index.damage(isQuick: depth == .quick) {
             throw AvatarStoreError(.damagedIndex, "The index is damaged: \(damage).")
         }
+    }
+
+    /// Looks for numbers that their columns cannot have, and repairs them. It comes first: SQLite takes some of them for damage
+    /// of the file, and no row with one can be read.
+    ///
+    /// - Returns: whether the files can be compared: there were none, or they are repaired.
+    private func checkNumbers() async throws -> Bool {
+        progress(WorkProgress(.checkingIndex, .files))
+        let wrong = try index.wrongNumbers() + index.wrongSettings()
+        guard !wrong.isEmpty else { return true }
+        try await writer?.repairNumbers(at: clock.now())
+        for numbers in wrong {
+            let rows = numbers.rows > 1 ? " and \(numbers.rows - 1) more" : ""
+            let detail = "\(numbers.column) is \(numbers.example)\(rows)"
+            report.add(VerificationFault(.wrongNumber, path: index.path, detail: detail), isRepaired: writer != nil)
+        }
+        return writer != nil
     }
 
     // MARK: Unfinished work

@@ -23,6 +23,17 @@ extension StoreWriter {
         }
     }
 
+    /// Repairs the numbers that their columns or settings cannot have.
+    func repairNumbers(at time: Timestamp) throws {
+        try write(.power) { transaction in
+            try transaction.repairNumbers(at: time)
+            for setting in Setting.all where try transaction.setting(setting.name).map(setting.range.contains) == false
+            {
+                try transaction.removeSetting(setting.name)
+            }
+        }
+    }
+
     /// Takes the files from rows that they contradict, in one transaction. Entries stay, and are fetched again.
     private func repairRows(_ findings: [Finding]) throws {
         for case .file(let file, let kind) in findings where file.file.storageClass == .documents {

@@ -28,6 +28,8 @@ public struct VerificationFault: Hashable, Sendable {
         public static let outsideRoot = Kind(rawValue: "outsideRoot")
         /// Work of a dead process that could not be finished.
         public static let unfinished = Kind(rawValue: "unfinished")
+        /// The index has a number that its column cannot have. `detail` names both.
+        public static let wrongNumber = Kind(rawValue: "wrongNumber")
         /// The index is damaged or lost.
         public static let damagedIndex = Kind(rawValue: "damagedIndex")
     }
@@ -38,11 +40,14 @@ public struct VerificationFault: Hashable, Sendable {
     public var path: String?
     /// The key of one entry concerned, if any.
     public var key: AvatarKey?
+    /// What is wrong, if the kind and the path do not say it: a column of the index and its number.
+    public var detail: String?
 
-    init(_ kind: Kind, path: String? = nil, key: AvatarKey? = nil) {
+    init(_ kind: Kind, path: String? = nil, key: AvatarKey? = nil, detail: String? = nil) {
         self.kind = kind
         self.path = path
         self.key = key
+        self.detail = detail
     }
 }
 

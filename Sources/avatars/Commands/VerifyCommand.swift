@@ -88,6 +88,7 @@ struct VerifyCommand: AsyncParsableCommand {
                 report.faults.map { fault in
                     .object([
                         "kind": JSON(fault.kind.rawValue), "path": JSON(fault.path), "key": JSON(fault.key?.rawValue),
+                        "detail": JSON(fault.detail),
                     ])
                 }
             ),
@@ -102,7 +103,8 @@ struct VerifyCommand: AsyncParsableCommand {
         var table = Table(.left("FAULT"), .left("PATH"), .left("KEY"))
         let rows = report.faults.map { fault in
             [
-                Table.Cell(fault.kind.rawValue, .red), Table.Cell(fault.path ?? ""),
+                Table.Cell(fault.kind.rawValue, .red),
+                Table.Cell([fault.path, fault.detail].compactMap(\.self).joined(separator: ": ")),
                 Table.Cell(fault.key?.description ?? ""),
             ]
         }

@@ -40,8 +40,9 @@ extension AvatarStoreError {
         case .unusableRoot: "Choose another folder."
         case .damagedIndex:
             """
-            With a backup, move the folders of the store away (`avatars doctor` names them), then run \
-            `avatars restore BACKUP`. Without one, `avatars verify --repair` rebuilds the index from the documents, if these are left.
+            `avatars verify` says what is damaged. `avatars verify --repair` corrects wrong numbers. For other damage, with a backup, \
+            move the folders of the store away (`avatars doctor` names them), then run `avatars restore BACKUP`. Without one, \
+            `avatars verify --repair` rebuilds the index from the documents, if these are left.
             """
         case .busy: "Try again in a moment."
         case .diskFull: "Free space on that disk; you may delete files in the store's caches directory."

@@ -5,10 +5,14 @@ extension AvatarStore {
     /// The value in force for `setting`, in its unit: the one that was set, else its default.
     ///
     /// - Returns: `nil` for `maximumFreshness` without a limit. For `lowWatermark` that was not set: 90 % of the budget.
+    ///   For `renditionBudget` that was not set: 10 % of it.
     /// - Throws: `storage`, `busy`, `damagedIndex` or another error of the index.
     public func value(of setting: Setting) throws -> Int64? {
-        guard setting == .lowWatermark else { return try index.value(of: setting) }
-        return Int64(try defaultTrimTarget())
+        switch setting {
+        case .lowWatermark: return Int64(try defaultTrimTarget())
+        case .renditionBudget: return Int64(try index.renditionBudget(budget: index.budget()))
+        default: return try index.value(of: setting)
+        }
     }
 
     /// Sets `setting` to `value`, in its unit, for all processes that use the store.

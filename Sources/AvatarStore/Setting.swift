@@ -49,6 +49,9 @@ public struct Setting: Hashable, Sendable {
     public static let budget = Setting("budget", default: 256 << 20, in: anySize, .bytes)
     /// The low watermark, in bytes: an eviction stops here. It is never above the budget. Default: 90 % of the budget.
     public static let lowWatermark = Setting("low-watermark", default: nil, in: anySize, .bytes)
+    /// The part of the budget that renditions may use, in bytes. They are evicted before any image, and making one evicts only
+    /// other renditions. 0: none is stored. It is never above the budget. Default: 10 % of the budget.
+    public static let renditionBudget = Setting("rendition-budget", default: nil, in: anySize, .bytes)
     /// The free bytes on the disk below which no new image is stored. Default: 0, no check.
     public static let minimumFree = Setting("min-free", default: 0, in: anySize, .bytes)
 
@@ -100,7 +103,8 @@ public struct Setting: Hashable, Sendable {
 
     /// All settings, in the order in which the command line lists them.
     package static let all: [Setting] = [
-        budget, lowWatermark, maximumImageBytes, maximumPixels, minimumFree, minimumFreshness, maximumFreshness,
+        budget, lowWatermark, renditionBudget, maximumImageBytes, maximumPixels, minimumFree, minimumFreshness,
+        maximumFreshness,
         defaultFreshness, maximumAgeWithoutFetch, keepUnlinked, keepNames, keepAddresses,
         goneConfirmations, connections, connectionsPerHost, allowsPrivateNetworks,
     ]
@@ -159,7 +163,7 @@ extension SettingReader {
         return value
     }
 
-    /// The value in force for a setting that has a default: any but `lowWatermark` and `maximumFreshness`.
+    /// The value in force for a setting that has a default: any but `lowWatermark`, `renditionBudget` and `maximumFreshness`.
     func requiredValue(of setting: Setting) throws -> Int64 {
         guard let value = try self.value(of: setting) else {
             preconditionFailure("The setting `\(setting.name)` has no default.")
@@ -177,6 +181,13 @@ extension SettingReader {
     func lowWatermark(budget: Int) throws -> Int {
         if let set = try value(of: .lowWatermark) { return min(Int(set), budget) }
         return budget / 10 * 9 + budget % 10 * 9 / 10
+    }
+
+    /// The part of a budget of `budget` bytes that renditions may use: the one that was set, but never more than the budget;
+    /// else 10 % of the budget.
+    func renditionBudget(budget: Int) throws -> Int {
+        if let set = try value(of: .renditionBudget) { return min(Int(set), budget) }
+        return budget / 10
     }
 }
 

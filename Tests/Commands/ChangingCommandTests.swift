@@ -233,7 +233,8 @@ import Testing
         let settings = try run.object
         #expect(
             settings.names == [
-                "budget", "lowWatermark", "maxImageBytes", "maxPixels", "minFree", "minimumFreshness",
+                "budget", "lowWatermark", "renditionBudget", "maxImageBytes", "maxPixels", "minFree",
+                "minimumFreshness",
                 "maximumFreshness", "defaultFreshness", "maxAgeWithoutFetch", "keepUnowned", "keepNames",
                 "keepAddresses", "goneConfirmations", "connections", "perHost", "allowPrivateNetwork", "userAgent",
                 "caFile",

@@ -121,7 +121,8 @@ import Testing
         (
             ["config", "budget", "1MB"],
             [
-                "budget", "lowWatermark", "maxImageBytes", "maxPixels", "minFree", "minimumFreshness",
+                "budget", "lowWatermark", "renditionBudget", "maxImageBytes", "maxPixels", "minFree",
+                "minimumFreshness",
                 "maximumFreshness",
                 "defaultFreshness", "maxAgeWithoutFetch", "keepUnowned", "keepNames", "keepAddresses",
                 "goneConfirmations", "connections", "perHost", "allowPrivateNetwork", "userAgent", "caFile", "evicted",

@@ -172,20 +172,32 @@ extension AvatarIndex {
         }
     }
 
-    /// Walks the files of `caches` in the order in which they would be evicted, until `visit` returns false.
+    /// Walks the files of `caches` in the order in which they would be evicted, until `visit` returns false: first renditions,
+    /// then originals.
     ///
     /// Sorts the files behind the queue by their times if the walk gets there: a reader cannot extend the queue.
     package func forEachEvictionCandidate(_ visit: (EvictionCandidate) throws -> Bool) throws {
         try readers.read { connection in
             try connection.snapshot {
                 var goesOn = true
+                var renditions: Set<Int64> = []
+                func isLast(_ original: EvictionCandidate) throws -> Bool {
+                    try !renditions.contains(original.fileID) && !visit(original)
+                }
+                try connection.forEachRow(Self.orderedRenditionSQL, []) { row in
+                    let rendition = EvictionCandidate(row)
+                    renditions.insert(rendition.fileID)
+                    goesOn = try visit(rendition)
+                    return goesOn
+                }
+                guard goesOn else { return }
                 try connection.forEachRow(Self.queueSQL, [Int64.min, Int64.min, Int64.max]) { row in
-                    goesOn = try visit(EvictionCandidate(row))
+                    goesOn = try !isLast(EvictionCandidate(row))
                     return goesOn
                 }
                 guard goesOn else { return }
                 let end = try connection.integer(Self.queueEndSQL)
-                try connection.forEachRow(Self.unqueuedSQL, [end ?? .min]) { try visit(EvictionCandidate($0)) }
+                try connection.forEachRow(Self.unqueuedSQL, [end ?? .min]) { try !isLast(EvictionCandidate($0)) }
             }
         }
     }
@@ -196,7 +208,7 @@ extension AvatarIndex {
         WHERE storage_class = 0 AND last_access_us >= ? ORDER BY last_access_us, file_id
         """
 
-    /// The position of the file `id` of `caches`, last used at `microseconds`, in the order of `forEachEvictionCandidate`.
+    /// The position of the original `id` of `caches`, last used at `microseconds`, in the order of `forEachEvictionCandidate`.
     ///
     /// For a file in the queue, this reads the rows of the queue before it; for any other file, the access times of all files.
     /// - Parameter limit: the limit on the rows read. Default: no limit.
@@ -210,7 +222,16 @@ extension AvatarIndex {
                     isQueued ? Self.queuedBeforeSQL : Self.usedBeforeSQL,
                     [microseconds, id, Int64(limit)]
                 ) { EvictionPlace(filesBefore: $0.count("before"), isExact: $0.integer("rows") < limit) }
-                return place ?? EvictionPlace(filesBefore: 0, isExact: true)
+                guard let place, place.isExact else { return place ?? EvictionPlace(filesBefore: 0, isExact: true) }
+                // Renditions used later are evicted before it too.
+                let later = try connection.firstRow(
+                    Self.laterRenditionsSQL,
+                    [microseconds, id, Int64(limit)]
+                ) { (rows: $0.count("rows"), before: $0.count("before")) }
+                return EvictionPlace(
+                    filesBefore: place.filesBefore + (later?.before ?? 0),
+                    isExact: (later?.rows ?? 0) < limit
+                )
             }
         }
     }
@@ -226,6 +247,12 @@ extension AvatarIndex {
         SELECT count(*) AS rows,
             count(*) FILTER (WHERE storage_class = 0 AND (last_access_us, file_id) < (?1, ?2)) AS before
         FROM (SELECT storage_class, last_access_us, file_id FROM access LIMIT ?3)
+        """
+
+    /// The number of renditions at or behind a time and a row id. The third parameter limits the rows read.
+    static let laterRenditionsSQL = """
+        SELECT count(*) AS rows, count(*) FILTER (WHERE (last_access_us, file_id) > (?1, ?2)) AS before
+        FROM (\(renditionSQL) LIMIT ?3)
         """
 
     /// The entries that use the file.

@@ -99,19 +99,30 @@ extension IndexTransaction {
     /// The number of files whose times decide how far the queue reaches.
     private static let sampleCount = 4096
 
-    /// Walks the files of `caches` from the least recently used on, until `visit` returns false. Equal times are ordered
-    /// by row id.
+    /// Walks the files of `caches` in the order in which they are evicted, until `visit` returns false: first renditions, which
+    /// can be made again from what is here, then originals. Each from the least recently used on; equal times are ordered by
+    /// row id.
     ///
     /// Extends the queue if the walk comes to its end. `visit` must not change any file.
+    ///
+    /// - Parameter microseconds: the time before which an original was last used. Renditions may have been used later.
     package func forEachEvictionCandidate(
         accessedBefore microseconds: Int64,
         _ visit: (EvictionCandidate) throws -> Bool
     ) throws {
         var last: (time: Int64, file: Int64) = (.min, .min)
         var goesOn = true
+        var renditions: Set<Int64> = []
+        try forEachRendition { rendition in
+            renditions.insert(rendition.fileID)
+            goesOn = try visit(rendition)
+            return goesOn
+        }
+        guard goesOn else { return }
         repeat {
             try forEachRow(AvatarIndex.queueSQL, [last.time, last.file, microseconds]) { row in
                 last = (row.integer("last_access_us"), row.integer("file_id"))
+                guard !renditions.contains(last.file) else { return true }
                 goesOn = try visit(EvictionCandidate(row))
                 return goesOn
             }

@@ -78,6 +78,22 @@ extension IndexTransaction {
         }
     }
 
+    /// The bytes of the files that `forEachRendition` walks. Reads a row for each.
+    package func renditionBytes() throws -> Int {
+        try firstRow("SELECT coalesce(sum(size_bytes), 0) AS bytes FROM (\(AvatarIndex.renditionSQL))") {
+            $0.sum("bytes")
+        }
+            ?? 0
+    }
+
+    /// Walks the files of renditions from the least recently used on, until `visit` returns false. The file of an entry is an
+    /// original, even if it is also a rendition.
+    ///
+    /// Sorts the times of all renditions. `visit` must not change any file.
+    package func forEachRendition(_ visit: (EvictionCandidate) throws -> Bool) throws {
+        try forEachRow(AvatarIndex.orderedRenditionSQL, []) { try visit(EvictionCandidate($0)) }
+    }
+
     /// The files of renditions that this transaction made pending together with their originals.
     package var retiredRenditions: [PendingFile] { memory.retiredRenditions }
 

@@ -89,10 +89,10 @@ struct EntryExplanation {
         let order =
             switch (place.filesBefore, place.isExact) {
             case (0, true): "It is the first to be evicted when room is needed"
-            case (0, false): "It is evicted when room is needed, after the files used less recently"
-            case (1, true): "1 file was used less recently and would be evicted before it"
-            case (let files, true): "\(files) files were used less recently and would be evicted before it"
-            case (let files, false): "At least \(files) files were used less recently and would be evicted before it"
+            case (0, false): "It is evicted when room is needed, after renditions and images used less recently"
+            case (1, true): "1 file would be evicted before it"
+            case (let files, true): "\(files) files would be evicted before it"
+            case (let files, false): "At least \(files) files would be evicted before it"
             }
         let room = ByteSize.text(max(0, budget - used), of: budget)
         return

@@ -110,6 +110,7 @@ struct RenditionWork: Sendable {
             content: .rendition(StagedImage(made.bytes, as: description, in: .caches), of: source)
         )
         var rules = RoomRules(limits)
+        rules.isRendition = true
         // Evicting the original would delete this rendition too.
         rules.protection = .files([original.file.id])
         switch try await writable.writer.commitNow(change, rules).outcome {

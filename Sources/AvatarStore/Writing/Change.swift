@@ -205,6 +205,10 @@ struct RoomRules: Sendable {
     /// The files that must not be evicted. Default: none.
     var protection = Protection.none
 
+    /// Whether the new file is a rendition. It is kept within their share of the budget, and evicts only other renditions.
+    /// Default: no.
+    var isRendition = false
+
     /// The files that must not be evicted.
     enum Protection: Sendable {
         /// Any file may be evicted.

@@ -19,6 +19,7 @@ extension StoreWriter {
         guard incoming > 0 else { return [] }
         let budget = min(rules.limits.budget, try transaction.budget())
         guard incoming <= budget else { throw AvatarStoreError.largerThanBudget(incoming, budget) }
+        if rules.isRendition { return try renditionVictims(for: incoming, budget, under: rules, in: transaction) }
         let start = EvictionPlan(
             bytes: try transaction.total(of: .caches).accountedBytes,
             incoming: incoming,
@@ -34,6 +35,45 @@ extension StoreWriter {
                 .overBudget,
                 "\(incoming) bytes do not fit: the budget is \(budget) bytes, \(plan.bytes) are in use, and only "
                     + "\(plan.freed) of them may be evicted now. Nothing was evicted. Raise the budget or remove images.",
+                failure: .storage
+            )
+        }
+        return plan.victims
+    }
+
+    /// The renditions to evict before another one of `incoming` bytes may be published; none if there is room. No original is
+    /// evicted: a client that asks for many sizes must not cost any contact its image.
+    ///
+    /// - Throws: `overBudget` if the rendition exceeds the share of renditions, or the budget is full of originals.
+    private func renditionVictims(
+        for incoming: Int,
+        _ budget: Int,
+        under rules: RoomRules,
+        in transaction: IndexTransaction
+    ) throws -> [Int64] {
+        let share = try transaction.renditionBudget(budget: budget)
+        let total = try transaction.total(of: .caches).accountedBytes
+        // Counting reads a row for each rendition, so it is done only when the share seems used up.
+        var bytes = renditionBytes ?? .max
+        if bytes > share - incoming { bytes = try transaction.renditionBytes() }
+        renditionBytes = bytes + incoming
+        let excess = max(
+            // As with the budget, an eviction makes more room than it has to, so that not every rendition causes one.
+            bytes + incoming > share ? bytes - min(share / 10 * 9, share - incoming) : 0,
+            total + incoming - budget
+        )
+        guard excess > 0 else { return [] }
+        var plan = EvictionPlan(bytes: excess, trimmingTo: 0)
+        try transaction.forEachRendition { rendition in
+            guard rules.allowsEviction(of: rendition.fileID) else { return true }
+            return plan.offer(fileID: rendition.fileID, sizeBytes: rendition.sizeBytes)
+        }
+        guard bytes - plan.freed + incoming <= share, total - plan.freed + incoming <= budget else {
+            renditionBytes = bytes
+            throw AvatarStoreError(
+                .overBudget,
+                "A rendition of \(incoming) bytes does not fit: renditions may use \(share) of the \(budget) bytes of the "
+                    + "budget, and evict no image. Raise the budget or `rendition-budget`.",
                 failure: .storage
             )
         }

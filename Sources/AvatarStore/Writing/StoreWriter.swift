@@ -49,6 +49,9 @@ actor StoreWriter {
     private var keepsRoom = false
     /// How far the files are on stable storage.
     var bootMark = BootMark.none
+    /// At least the bytes of all renditions, but for those that other processes have made since it was counted; `nil`: not
+    /// counted yet.
+    var renditionBytes: Int?
     /// The number of files published since the durable point was last moved.
     var publishedSinceDurable = 0
 

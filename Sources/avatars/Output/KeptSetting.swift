@@ -73,6 +73,7 @@ enum KeptSetting {
     var defaultText: String {
         switch self {
         case .number(.lowWatermark): "90 % of budget"
+        case .number(.renditionBudget): "10 % of budget"
         case .number(let setting): setting.text(setting.defaultValue)
         case .text(.userAgent): "AvatarStore"
         case .text: "none"
@@ -84,6 +85,7 @@ enum KeptSetting {
         switch name {
         case "budget": "the limit for files in caches"
         case "low-watermark": "evictions stop at this size"
+        case "rendition-budget": "the part of the budget for renditions"
         case "max-image-bytes": "the largest image in bytes"
         case "max-pixels": "the largest image in pixels"
         case "min-free": "the free disk space to keep"

@@ -7,9 +7,10 @@ extension Setting {
     ///
     /// - Throws: `ValidationError` if the value is malformed or out of range, or if a budget below 1 MiB has no unit.
     func parse(_ text: String) throws -> Int64 {
-        if self == .lowWatermark, text.hasSuffix("%") {
+        if self == .lowWatermark || self == .renditionBudget, text.hasSuffix("%") {
+            let share = self == .lowWatermark ? 90 : 10
             throw ValidationError(
-                "\(name) must be a size, such as 200MB, not \"\(text)\". The value default means 90 % of the budget."
+                "\(name) must be a size, such as 200MB, not \"\(text)\". The value default means \(share) % of the budget."
             )
         }
         let value: Int64? =

@@ -273,6 +273,72 @@ import Testing
         }
     }
 
+    // MARK: The share of the budget
+
+    /// Ten images of 100,000 bytes.
+    private func fill(_ fixture: StoreFixture) async throws -> [String] {
+        let urls = (0..<10).map { fixture.serve(SampleImage.png(seed: 100 + $0, byteCount: 100_000), at: "/\($0).png") }
+        for url in urls { _ = try await fixture.store.file(for: url) }
+        return urls
+    }
+
+    private static let sizes = [32, 48, 64, 96, 128]
+
+    private func makeRenditions(of urls: [String], _ fixture: StoreFixture) async throws {
+        for url in urls {
+            for size in Self.sizes {
+                let options = FetchOptions(rendition: Rendition(size: size))
+                #expect(try await fixture.store.avatar(for: url, options: options).bytes.count == 20_000)
+            }
+        }
+    }
+
+    @Test func makingARenditionEvictsOtherRenditions_andNoImage() async throws {
+        try await withStore(SampleMaker(byteCount: 20_000), budget: 1_045_000) { fixture in
+            let urls = try await fill(fixture)
+
+            try await makeRenditions(of: urls, fixture)
+
+            #expect(try urls.allSatisfy { try fixture.store.storedFile(for: $0) != nil })
+            #expect(try fixture.store.statistics().cachesBytes == 1_040_000)
+            let last = Rendition(size: 128)
+            #expect(try fixture.store.storedFile(for: AvatarKey(url: urls[9]), as: last) != nil)
+        }
+    }
+
+    @Test func renditionsKeepToTheirShare() async throws {
+        try await withStore(SampleMaker(byteCount: 20_000)) { fixture in
+            #expect(try fixture.store.value(of: .renditionBudget) == (256 << 20) / 10)
+            let urls = try await fill(fixture)
+            try await fixture.store.set(.renditionBudget, to: 70_000)
+
+            try await makeRenditions(of: urls, fixture)
+
+            #expect(try fixture.store.statistics().renditionBytes == 60_000)
+            try await fixture.store.set(.renditionBudget, to: 0)
+            let image = try await fixture.store.avatar(
+                for: urls[0],
+                options: FetchOptions(rendition: Rendition(size: 32, format: .jpeg))
+            )
+            #expect(image.localFile == nil && image.bytes.count == 20_000)
+        }
+    }
+
+    @Test func renditionsAreEvictedBeforeImages_evenIfTheyWereUsedLater() async throws {
+        try await withStore(SampleMaker(byteCount: 20_000)) { fixture in
+            let urls = try await fill(fixture)
+            try await makeRenditions(of: [urls[9]], fixture)
+            #expect(try fixture.store.details(for: AvatarKey(url: urls[0]))?.evictedAfterFiles == 5)
+            #expect(try fixture.store.trimPreview(to: 1_000_000) == EvictionReport(files: 5, bytes: 100_000))
+
+            try await fixture.store.set(.budget, to: 1_100_000)
+            try await fixture.store.save(SampleImage.png(seed: 200, byteCount: 100_000), named: "new", in: .caches)
+
+            #expect(try urls.allSatisfy { try fixture.store.storedFile(for: $0) != nil })
+            #expect(try fixture.store.statistics().renditionBytes == 0)
+        }
+    }
+
     @Test func imageWithTheBytesOfARenditionSharesItsFile_andKeepsIt() async throws {
         let maker = SampleMaker()
         try await withStore(maker) { fixture in

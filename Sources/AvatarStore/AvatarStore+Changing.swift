@@ -131,12 +131,12 @@ extension AvatarStore {
     /// and the disk. The receipt lists unknown keys.
     ///
     /// - Parameter keys: the entries to remove.
-    /// - Parameter erasing: leaves no trace in the store. Default: no. An erasure also deletes the changes that the
-    ///   feed keeps about the images, indexes that were set aside and set-aside copies of the images, and empties the
+    /// - Parameter erasing: leaves no trace in the store. Default: no. An erasure also empties the
+    ///   feed of changes, so that its readers start over (`startOver`), and removes indexes that were set aside and set-aside copies of the images, and empties the
     ///   write-ahead log. (Deleted rows are overwritten with zeros in any case.) `RemovalReceipt.isErased` tells
     ///   whether it is complete; it is not while another process reads an older snapshot for longer than the wait limit. An
-    ///   erasure reaches the shared tier too (`RemovalReceipt.tierErasure`). It does not reach free blocks of the disk, backups, or another store that shares files with a backup, and
-    ///   readers of the feed are not told about it.
+    ///   erasure reaches the shared tier too (`RemovalReceipt.tierErasure`), and with it the other machines and the readers of
+    ///   their feeds. It does not reach free blocks of the disk, backups, or another store that shares files with a backup.
     /// - Throws: `readOnly` in a store that is open for reading only; an error of the index or the disk. Keys are
     ///   removed in batches of 512: those of earlier batches stay removed.
     public func remove(_ keys: [AvatarKey], erasing: Bool = false) async throws -> RemovalReceipt {

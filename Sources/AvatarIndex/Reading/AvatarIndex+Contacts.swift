@@ -169,8 +169,8 @@ extension AvatarStoreError {
             sequence > feed.upperBound
             ? "The number \(sequence) is beyond the last change of this store, \(feed.upperBound): it comes from another store, "
                 + "or from before a restore."
-            : "The feed lacks changes after \(sequence): it begins after \(feed.lowerBound), as older changes were dropped or the "
-                + "store was restored."
+            : "The feed lacks changes after \(sequence): it begins after \(feed.lowerBound), as older changes were dropped, an "
+                + "image was erased, or the store was restored."
         return AvatarStoreError(.startOver, reason)
     }
 }

@@ -122,11 +122,12 @@ extension IndexTransaction {
         try run(KeepsHits("UPDATE change_feed SET sequence = ?, floor = ?"), [sequence, floor])
     }
 
-    /// Empties the feed and continues with numbers that no earlier feed has reached. Its readers know another history
-    /// than that of this index, so all of them must start over.
+    /// Empties the feed and continues with numbers that no earlier feed has reached, so that all of its readers must start
+    /// over.
     ///
-    /// The number is the time: no feed has had more changes than milliseconds have passed.
-    package func restartFeed(at time: Timestamp) throws {
+    /// - Parameter time: the time now, if readers may know another history than that of this index. The next number is then at
+    ///   least the time: no feed has had more changes than milliseconds have passed. Default: the number after the last one.
+    package func restartFeed(at time: Timestamp = Timestamp(milliseconds: 0)) throws {
         try run(KeepsHits("DELETE FROM content_change_owner"))
         try run(KeepsHits("DELETE FROM content_change"))
         try run(

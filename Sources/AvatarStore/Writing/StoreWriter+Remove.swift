@@ -103,7 +103,7 @@ extension StoreWriter {
         // Files that dead processes left in staging may be these very images.
         try finishDeadHolders()
         let isNamed = try write(.power) { transaction in
-            let isNamed = try transaction.eraseChanges(of: contact, keys: keys)
+            let isNamed = try transaction.eraseChanges(of: contact, keys: keys, isRemoval: removal.receipt.rows > 0)
             try transaction.eraseUnusedHosts()
             return isNamed
         }

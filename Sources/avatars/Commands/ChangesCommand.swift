@@ -13,7 +13,7 @@ struct ChangesCommand: AsyncParsableCommand {
             With --follow the command keeps running and prints changes within a second, until you stop it. It begins with \
             the changes from now on, unless you give --since.
 
-            If the store no longer has the changes after that number, for example after a restore, the command lists \
+            If the store no longer has the changes after that number, for example after an erasure or a restore, the command lists \
             nothing and exits with code 1. With --json it prints startOver and a sequence number: process all images \
             once, then continue with that number.
 

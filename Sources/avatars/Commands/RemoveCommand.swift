@@ -13,8 +13,8 @@ struct RemoveCommand: AsyncParsableCommand {
         discussion: """
             With --contact, an image that another contact uses is only unlinked. A file that another entry uses stays.
 
-            --erase also deletes the change events, interrupted downloads and set-aside indexes of the removed entries, and \
-            empties the write-ahead log, so that the store keeps no trace of them. With --contact it also removes images that \
+            --erase also deletes interrupted downloads and set-aside indexes of the removed entries, and empties the feed of \
+            changes and the write-ahead log, so that the store keeps no trace of them. Programs that follow the changes start over. With --contact it also removes images that \
             the contact had before. A contact list that still has the contact brings it back at its next sync.
 
             On a terminal, --all asks before it removes anything.

@@ -9,7 +9,11 @@ struct FleetErasureTests {
     @Test func anErasureReachesAllMachines() async throws {
         try await Fleet.run { fleet in
             let people = fleet.people(3)
-            for name in ["a", "b", "c"] { _ = try await fleet.sync(name, people) }
+            var lastChanges: [String: Int64] = [:]
+            for name in ["a", "b", "c"] {
+                _ = try await fleet.sync(name, people)
+                lastChanges[name] = try await fleet.withMachine(name) { try $0.lastChange() }
+            }
             let key = try AvatarKey(url: fleet.origin.url("/1.png"))
 
             let receipt = try await fleet.withMachine("a") { try await $0.remove(key, erasing: true) }
@@ -27,6 +31,12 @@ struct FleetErasureTests {
                     let stored = try store.storedAvatar(for: key)
                     #expect(stored == nil)
                     #expect(try store.list().items.count == 2)
+                    // A mirror of any machine learns that the image is gone.
+                    #expect {
+                        try store.changes(since: lastChanges[name] ?? 0)
+                    } throws: {
+                        ($0 as? AvatarStoreError)?.code == .startOver
+                    }
                 }
             }
             #expect(try await fleet.keys("erased/").isEmpty)

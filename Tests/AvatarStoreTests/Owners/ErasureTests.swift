@@ -30,10 +30,8 @@ struct ErasureTests {
                 #expect(try fixture.find(text) == [], "\(text)")
             }
             #expect(try fixture.find(face.suffix(64)) == [])
-            // An image that others use stays, with its changes in the feed.
+            // An image that others use stays.
             #expect(try store.storedAvatar(for: AvatarKey(url: shared))?.bytes == logo)
-            let told = try store.changes().filter { $0.key.rawValue == shared }
-            #expect(told.map(\.contacts) == [["a friend"]])
             try fixture.expectConsistent()
         }
     }
@@ -176,6 +174,32 @@ struct ErasureTests {
             #expect(try fixture.find("secret-face") == [] && fixture.find("secret-person") == [])
             for bytes in [face, other] { #expect(try fixture.find(bytes[2_000..<2_064]) == []) }
             try fixture.expectConsistent()
+        }
+    }
+
+    @Test func readersOfTheFeedStartOver_evenIfTheyHadReadAllChanges() async throws {
+        try await StoreFixture.withStore { fixture in
+            let store = fixture.store
+            for name in ["ada", "ben"] {
+                let url = fixture.serve(SampleImage.png(seed: 1, byteCount: 4000), at: "/\(name).png")
+                _ = try await store.sync(contacts: [Contact(id: name, avatarURL: url)])
+            }
+            let last = try store.lastChange()
+
+            _ = try await store.remove(contact: "ada", erasing: true)
+
+            for position in [0, last - 1, last] {
+                #expect {
+                    try store.changes(since: position)
+                } throws: {
+                    ($0 as? AvatarStoreError)?.code == .startOver
+                }
+            }
+            let next = try store.lastChange()
+            #expect(try next > last && store.changes(since: next).isEmpty)
+            // Nothing was erased, so nobody has to start over.
+            _ = try await store.remove(contact: "nobody", erasing: true)
+            #expect(try store.lastChange() == next)
         }
     }
 

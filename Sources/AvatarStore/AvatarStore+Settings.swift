@@ -51,6 +51,10 @@ extension AvatarStore {
         try await requireWritable().writer.reset(setting)
     }
 
+    /// The number of images that the next sync removes if `Setting.keepUnlinked` is 0: they lost their last contact and were not
+    /// read since. Reads all entries.
+    package func unusedImageCount() throws -> Int { try index.unusedImageCount() }
+
     /// Where trimming stops unless the caller says otherwise: the low watermark in force, in bytes.
     func defaultTrimTarget() throws -> Int {
         try index.lowWatermark(budget: index.budget())

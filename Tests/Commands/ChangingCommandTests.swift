@@ -37,6 +37,42 @@ import Testing
         }
     }
 
+    @Test func imagesWithoutAContactAreListedAndRemoved_byTheNextSyncIfTheyAreNotKept() async throws {
+        try await withStore { workplace, origin in
+            func listed() async throws -> [String?] {
+                try await workplace.run("list", "--without-contact", "--json").objects.map { $0.text("key") }
+            }
+            try workplace.write("me.png", SampleImage.png(seed: 77, byteCount: 900))
+            _ = try await workplace.run("save", "me.png", "--name", "me")
+            let read = origin.url("/p/9.png")
+            _ = try await workplace.run("fetch", read, "--allow-private-network")
+            #expect(try await listed() == [read])
+            let records = (1...2).map { "{\"id\": \"\($0)\", \"avatarURL\": \"\(origin.url("/p/\($0).png"))\"}" }
+            try workplace.write("people.ndjson", records.joined(separator: "\n"))
+            let sync = ["sync", "people.ndjson", "--prune", "--allow-private-network", "--json"]
+            #expect(try await workplace.start(sync).end().object.number("removed") == 0)
+            let unlinked = [origin.url("/p/3.png"), origin.url("/p/4.png")]
+            #expect(try await listed() == unlinked + [read])
+
+            let set = try await workplace.run("config", "keep-unowned", "false")
+            #expect(set.messages.contains("the next sync removes 2 images that no contact uses any more"))
+            #expect(try await workplace.start(sync + ["--dry-run"]).end().object.number("removed") == 2)
+            let run = try await workplace.start(sync).end()
+            #expect(try run.status == 0 && run.object.number("removed") == 2)
+            // A read has named it, so it is in use.
+            #expect(try await listed() == [read])
+
+            let dry = try await workplace.run("remove", "--without-contact", "--dry-run", "--json")
+            let removed = try await workplace.run("remove", "--without-contact", "--json")
+            #expect(try dry.object.number("rows") == 1 && removed.object.number("rows") == 1)
+            #expect(try await listed() == [])
+            let rest = try await workplace.run("list", "--json").objects.map { $0.text("key") }
+            #expect(rest == [origin.url("/p/1.png"), origin.url("/p/2.png"), "name:me"])
+            let usage = try await workplace.run("list", "--without-contact", "--contact", "1")
+            #expect(usage.status == 64)
+        }
+    }
+
     @Test func unknownKeysDoNotStopOthersFromBeingRemoved() async throws {
         try await withStore { workplace, origin in
             let run = try await workplace.run(

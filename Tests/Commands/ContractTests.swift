@@ -26,10 +26,15 @@ import Testing
         "get": origin.union(shared).union(["output", "policy", "class", "contact", "placeholder"]).union(sizes),
         "path": sizes.union(["json", "contact"]),
         "save": ["json", "name", "class"],
-        "list": ["json", "class", "state", "host", "owner", "contact", "name", "sort", "reverse", "limit", "after"],
+        "list": [
+            "json", "class", "state", "host", "owner", "contact", "name", "without-contact", "sort", "reverse", "limit",
+            "after",
+        ],
         "show": ["json", "contact"],
         "contacts": ["json", "name", "without-image", "limit", "after"],
-        "remove": shared.union(["json", "owner", "contact", "host", "all", "erase", "yes", "dry-run"]),
+        "remove": shared.union([
+            "json", "owner", "contact", "host", "without-contact", "all", "erase", "yes", "dry-run",
+        ]),
         "move": ["json", "to", "dry-run"],
         "shared": ["json", "minimum", "limit", "after", "ignored"],
         "ignore": ["json", "undo", "dry-run"],
@@ -77,7 +82,8 @@ import Testing
     ]
     private static let copied: Set<String> = ["entries", "files", "bytes", "missing"]
     private static let syncFields: Set<String> = [
-        "contacts", "withoutImage", "unreadable", "saved", "unlinked", "wanted", "fresh", "fetched", "notModified",
+        "contacts", "withoutImage", "unreadable", "saved", "unlinked", "removed", "wanted", "fresh", "fetched",
+        "notModified",
         "unstored", "changed", "failed", "skipped", "skippedBy", "pausedHosts", "overBudget", "evicted", "requests",
         "ignored", "shared",
         "bytesReceived", "seconds", "failures", "duplicates", "slowedHosts",

@@ -22,6 +22,9 @@ public struct AvatarListQuery: Sendable {
     public var contact: String?
     /// List only entries of contacts whose name contains this text; case and accents do not matter. `nil` for all.
     public var contactName: String?
+    /// Whether to list only fetched images that no contact uses. Own images are not among them: they need no contact, and the
+    /// store cannot fetch them again. Default: `false`.
+    public var isWithoutContact: Bool
     /// The order. Default: by key.
     public var order: Order
     /// Whether the order is reversed. Entries with equal values still come in the order of their keys. Default:
@@ -40,6 +43,7 @@ public struct AvatarListQuery: Sendable {
         host: String? = nil,
         contact: String? = nil,
         contactName: String? = nil,
+        isWithoutContact: Bool = false,
         order: Order = .key,
         isReversed: Bool = false,
         limit: Int = 1000,
@@ -50,6 +54,7 @@ public struct AvatarListQuery: Sendable {
         self.host = host
         self.contact = contact
         self.contactName = contactName
+        self.isWithoutContact = isWithoutContact
         self.order = order
         self.isReversed = isReversed
         self.limit = limit

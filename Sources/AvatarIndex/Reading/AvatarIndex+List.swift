@@ -71,6 +71,7 @@ extension AvatarIndex {
         }
         // The plus sign keeps SQLite from starting with the matches. It would sort all of them for each page.
         if query.contactName != nil { conditions.append("+avatar.id IN (\(namedImages))") }
+        if query.isWithoutContact { conditions.append("avatar.host_id IS NOT NULL AND NOT \(hasContact)") }
         if query.after != nil {
             let goesOn = query.isReversed ? "avatar.key < ?7" : "avatar.key > ?7"
             conditions.append(query.order == .key ? goesOn : "(\(query.valueSQL), avatar.key) > (?6, ?7)")
@@ -85,6 +86,30 @@ extension AvatarIndex {
         SELECT owner.avatar_id FROM contact JOIN owner ON owner.contact = contact.contact
         WHERE contact.name IS NOT NULL AND instr(contact.sort_name, ?5) > 0
         """
+
+    /// Whether a contact uses the entry.
+    private static let hasContact = "EXISTS (SELECT 1 FROM owner WHERE owner.avatar_id = avatar.id)"
+
+    /// A page of the fetched images that no contact uses, and that no read has named since the last contact was unlinked, in the
+    /// order of their row ids.
+    package func unusedImages(after id: Int64, limit: Int) throws -> [(id: Int64, key: AvatarKey)] {
+        try readers.read { connection in
+            try connection.rows(
+                "SELECT id, key FROM avatar WHERE id > ? AND \(Self.isUnused) ORDER BY id LIMIT ?",
+                [id, limit]
+            ) { (id: $0.integer("id"), key: AvatarKey(stored: $0.text("key"))) }
+        }
+    }
+
+    /// The number of images of `unusedImages(after:limit:)`. Reads all entries.
+    package func unusedImageCount() throws -> Int {
+        try readers.read { connection in
+            Int(try connection.integer("SELECT count(*) FROM avatar WHERE \(Self.isUnused)") ?? 0)
+        }
+    }
+
+    /// An image without a contact is not checked again until a read names it (`IndexTransaction.stopChecking`).
+    private static let isUnused = "avatar.host_id IS NOT NULL AND avatar.next_check_ms IS NULL AND NOT \(hasContact)"
 
     /// The columns that `AvatarListItem.init(_:)` reads.
     private static let overviewColumns = """

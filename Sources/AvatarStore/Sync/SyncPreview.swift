@@ -27,6 +27,8 @@ public struct SyncPreview: Sendable {
     public var saved = 0
     /// Contacts that would be unlinked from their images.
     public var unlinked = 0
+    /// Images without a contact that would be removed, see `SyncReport.removed`.
+    public var removed = 0
     /// Whether none would be although the options ask for it, see `SyncReport.hasKeptLeavers`.
     public var hasKeptLeavers = false
     /// Images that cannot be fetched at all, because their URL is not supported or its host has an address that is not
@@ -47,6 +49,7 @@ extension SyncPreview: CustomStringConvertible {
         let list = ReportText.counts([
             (contacts, "contacts"), (withoutImage, "without an image"), (unreadable, "unreadable"),
             (duplicates, "duplicates"), (saved, "photos to save"), (unlinked, "to unlink"),
+            (removed, "images without a contact to remove"),
         ])
         return "sync plan: images: \(images); list: \(list)"
             + ReportText.failures(failures.map { ($0.kind, $0.message) })
@@ -96,6 +99,7 @@ struct SyncPreviewCounter {
             for step in steps { try count(step) }
         }
         try countLeavers()
+        if try parts.index.value(of: .keepUnlinked) == 0 { preview.removed = try parts.index.unusedImageCount() }
         return preview
     }
 

@@ -82,6 +82,8 @@ public struct SyncReport: Sendable {
     public var overBudget = 0
     /// Contacts that were unlinked from their images because the list omits them or gives them no picture.
     public var unlinked = 0
+    /// Images that had lost their last contact before the sync, and were removed because `Setting.keepUnlinked` is 0.
+    public var removed = 0
     /// Whether no contact was unlinked although the options ask for it. Only a list with contacts whose every record was
     /// read says which contacts it omits.
     public var hasKeptLeavers = false
@@ -182,6 +184,7 @@ extension SyncReport: CustomStringConvertible {
         let list = ReportText.counts([
             (contacts, "contacts"), (withoutImage, "without an image"), (unreadable, "unreadable"),
             (duplicates, "duplicates"), (saved, "photos saved"), (unlinked, "unlinked"),
+            (removed, "images without a contact removed"),
         ])
         let evictions = ReportText.count(evicted, "files evicted")
         let traffic =

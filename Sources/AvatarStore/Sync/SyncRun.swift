@@ -157,6 +157,7 @@ final class SyncRun {
         try await roster.write()
         try await unlinking.unlinkReplacedImages()
         try await unlinking.prune()
+        try await unlinking.removeUnusedImages()
         if !Task.isCancelled {
             try await tier?.finish(within: options.timeLimit.map { max(.seconds(1), begun + $0 - .now) })
         }

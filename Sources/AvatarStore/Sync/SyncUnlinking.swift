@@ -1,7 +1,8 @@
 import AvatarCore
 import AvatarIndex
 
-/// The end of a sync: unlinks images that others have replaced, and the contacts that the list omits.
+/// The end of a sync: unlinks images that others have replaced, and the contacts that the list omits. Removes images that no
+/// contact uses, if the store does not keep them.
 struct SyncUnlinking {
     private let index: AvatarIndex
     private let writer: StoreWriter
@@ -66,5 +67,21 @@ struct SyncUnlinking {
             if Task.isCancelled { return }
         }
         try await roster.removeOmitted()
+    }
+
+    /// Removes the images that lost their last contact before the operator turned `Setting.keepUnlinked` off. Without it, nothing
+    /// is read. A sync that ended early leaves them to the next one.
+    ///
+    /// - Throws: an error of the index or the disk.
+    func removeUnusedImages() async throws {
+        guard try index.value(of: .keepUnlinked) == 0, !tally.shouldStop else { return }
+        var last: Int64 = 0
+        while !Task.isCancelled {
+            let page = try index.unusedImages(after: last, limit: 512)
+            guard let end = page.last else { break }
+            last = end.id
+            let count = try await writer.removeUnused(page)
+            tally.update { $0.removed += count }
+        }
     }
 }

@@ -119,6 +119,28 @@ extension StoreWriter {
 
     // MARK: Images without a contact
 
+    /// Removes those of `entries` that still have no contact and were not read meanwhile, if `Setting.keepUnlinked` is off.
+    ///
+    /// - Returns: the number of removed entries.
+    func removeUnused(_ entries: [(id: Int64, key: AvatarKey)]) throws -> Int {
+        let (count, retired) = try write(.power) { transaction in
+            var surplus = Surplus()
+            guard try transaction.value(of: .keepUnlinked) == 0 else { return (0, [PendingFile]()) }
+            var count = 0
+            for (id, key) in entries {
+                guard let state = try transaction.state(of: key), state.id == id, state.nextCheck == nil,
+                    try !transaction.hasOwner(id)
+                else { continue }
+                try removeIfUnowned(id, key: key, in: transaction, leaving: &surplus)
+                count += 1
+            }
+            return (count, try surplus.files.compactMap { try release($0, in: transaction) })
+        }
+        try unlink(retired)
+        try settle()
+        return count
+    }
+
     /// An image without contacts stays until it is evicted, unless `Setting.keepUnlinked` is off. It is not checked
     /// again until a list or a read names it.
     ///

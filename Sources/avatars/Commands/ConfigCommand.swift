@@ -59,6 +59,7 @@ struct ConfigCommand: AsyncParsableCommand {
             if case .number(.lowWatermark, let bytes)? = newValue { try warn(aboveBudget: Int(bytes), in: store) }
             var evicted: EvictionReport?
             if let setting, value != nil { evicted = try await change(setting, to: newValue, in: store) }
+            if case .number(.keepUnlinked, 0)? = newValue { try noteRemoval(by: store) }
             // An eviction is printed even with `--quiet`.
             let isData = value == nil || dryRun || (evicted?.files ?? 0) > 0
             let text = try setting.map { try facts(of: $0, in: store, evicted) } ?? table(of: store)
@@ -100,6 +101,16 @@ struct ConfigCommand: AsyncParsableCommand {
             if !dryRun { try await store.set(setting, to: nil) }
         }
         return EvictionReport()
+    }
+
+    /// Says how many images without a contact the next sync removes.
+    private func noteRemoval(by store: AvatarStore) throws {
+        let count = try store.unusedImageCount()
+        guard count > 0 else { return }
+        self.store.note(
+            "the next sync removes \(Wording.count(count, "image")) that no contact uses any more; "
+                + "`avatars list --without-contact` lists them"
+        )
     }
 
     /// Warns that a low watermark of `bytes` has no effect, if it is above the budget. It is kept, because a higher budget

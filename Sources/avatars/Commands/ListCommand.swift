@@ -37,6 +37,10 @@ struct ListCommand: AsyncParsableCommand {
     /// Filters by the id of a contact.
     @OptionGroup var contactFilter: ContactFilter
 
+    /// Filters by the absence of a contact.
+    @Flag(help: "Only fetched images that no contact uses.")
+    var withoutContact = false
+
     /// Filters by a part of a contact's name; `nil` for all.
     @Option(
         parsing: .unconditional,
@@ -57,8 +61,11 @@ struct ListCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
-    /// - Throws: `ValidationError` if `--name` is empty.
+    /// - Throws: `ValidationError` if `--name` is empty, or a contact is named with `--without-contact`.
     func validate() throws {
+        if withoutContact, contactFilter.id != nil || name != nil {
+            throw ValidationError("--without-contact cannot be combined with --contact or --name.")
+        }
         if name?.isEmpty == true { throw ValidationError("--name must not be empty. Give a part of a name.") }
     }
 
@@ -94,6 +101,7 @@ struct ListCommand: AsyncParsableCommand {
         query.host = host
         query.contact = contactFilter.id
         query.contactName = name
+        query.isWithoutContact = withoutContact
         query.order = sort
         query.isReversed = reverse
         if sort != .key || name != nil { query.limit = Self.largePage }
@@ -112,7 +120,7 @@ struct ListCommand: AsyncParsableCommand {
             storageClass.map { "--class \($0)" }, state.map { "--state \($0)" },
             host.map { "--host \(ShellWord.quoted($0))" },
             contactFilter.id.map { "--contact \(ShellWord.quoted(Wording.redacted($0)))" },
-            name.map { "--name \(ShellWord.quoted($0))" },
+            name.map { "--name \(ShellWord.quoted($0))" }, withoutContact ? "--without-contact" : nil,
         ].compactMap(\.self)
         if !filters.isEmpty, paging.after == nil {
             self.store.note("no entry matches \(filters.joined(separator: " "))")

@@ -8,14 +8,15 @@ struct RemoveCommand: AsyncParsableCommand {
         abstract: "Removes entries and their files.",
         usage: """
             avatars remove <key> ... [<options>]
-            avatars remove --contact <id> | --host <name> | --all [<options>]
+            avatars remove --contact <id> | --host <name> | --without-contact | --all [<options>]
             """,
         discussion: """
             With --contact, an image that another contact uses is only unlinked. A file that another entry uses stays.
 
             --erase also deletes interrupted downloads and set-aside indexes of the removed entries, and empties the feed of \
-            changes and the write-ahead log, so that the store keeps no trace of them. Programs that follow the changes start over. With --contact it also removes images that \
-            the contact had before. A contact list that still has the contact brings it back at its next sync.
+            changes and the write-ahead log, so that the store keeps no trace of them. Programs that follow the changes start \
+            over. With --contact it also removes images that the contact had before. A contact list that still has the contact \
+            brings it back at its next sync.
 
             On a terminal, --all asks before it removes anything.
 
@@ -37,6 +38,10 @@ struct RemoveCommand: AsyncParsableCommand {
     )
     var host: String?
 
+    /// Selects what `list --without-contact` lists.
+    @Flag(help: "Remove all fetched images that no contact uses.")
+    var withoutContact = false
+
     /// Selects every entry, own images included.
     @Flag(help: "Remove all entries.")
     var all = false
@@ -57,10 +62,12 @@ struct RemoveCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
-    /// - Throws: `ValidationError` unless exactly one of keys, `--contact`, `--host` and `--all` is given.
+    /// - Throws: `ValidationError` unless exactly one of keys, `--contact`, `--host`, `--without-contact` and `--all` is given.
     func validate() throws {
-        let choices = [!keys.isEmpty, contactFilter.id != nil, host != nil, all].filter(\.self)
-        guard choices.count == 1 else { throw ValidationError("Name exactly one of: keys, --contact, --host, --all.") }
+        let choices = [!keys.isEmpty, contactFilter.id != nil, host != nil, withoutContact, all].filter(\.self)
+        guard choices.count == 1 else {
+            throw ValidationError("Name exactly one of: keys, --contact, --host, --without-contact, --all.")
+        }
     }
 
     /// Removes the selected entries and prints how many entries, files and bytes are gone.
@@ -125,10 +132,11 @@ struct RemoveCommand: AsyncParsableCommand {
         return try store.removalPreview(try keys.isEmpty ? store.keys(query) : named)
     }
 
-    /// The entries that `--host` or `--all` selects.
+    /// The entries that `--host`, `--without-contact` or `--all` selects.
     private var query: AvatarListQuery {
         var query = AvatarListQuery()
         query.host = host
+        query.isWithoutContact = withoutContact
         return query
     }
 

@@ -33,6 +33,7 @@ struct SyncSummary {
         report.unreadable = preview.unreadable
         report.saved = preview.saved
         report.unlinked = preview.unlinked
+        report.removed = preview.removed
         report.fresh = preview.fresh
         report.failed = preview.failed
         report.failures = preview.failures
@@ -61,6 +62,7 @@ struct SyncSummary {
             "duplicates": JSON(report.duplicates),
             "saved": JSON(report.saved),
             "unlinked": JSON(report.unlinked),
+            "removed": JSON(report.removed),
             "wanted": JSON(report.wanted),
             "fresh": JSON(report.fresh),
             "fetched": JSON(report.fetched),
@@ -176,6 +178,8 @@ struct SyncSummary {
         facts.add("duplicates", Wording.count(report.duplicates, "record"), ifAny: report.duplicates)
         facts.add("saved", Wording.count(report.saved, "photo"), ifAny: report.saved)
         facts.add("unlinked", Wording.count(report.unlinked, "contact"), ifAny: report.unlinked)
+        let unused = Wording.count(report.removed, "image") + " without a contact (keep-unowned is false)"
+        facts.add("removed", unused, ifAny: report.removed)
     }
 
     /// How many of the fetched images changed and how many were not stored, as in `, 3 changed, 1 not stored`.

@@ -140,16 +140,25 @@ extension StoredFiles {
         for byte in UInt8.min...UInt8.max {
             let folder = FilePath.folder(forDigestByte: byte)
             for name in try names(inFolder: folder) ?? [] where FilePath.isPublishedName(folder + "/" + name) {
-                do throws(SystemCallError) {
-                    try root.withFolder(of: folder + "/" + name) { (folder, name) throws(SystemCallError) in
-                        guard unlinkat(folder, name, 0) == 0 else { throw SystemCallError("unlink", name) }
-                    }
-                } catch {
-                    if !error.isMissing { throw error.storeError }
-                }
+                _ = try remove(folder + "/" + name)
                 count += 1
             }
         }
         return count
+    }
+
+    /// Deletes the file at `path`.
+    ///
+    /// - Returns: whether there was one.
+    package func remove(_ path: String) throws(AvatarStoreError) -> Bool {
+        do throws(SystemCallError) {
+            try root.withFolder(of: path) { (folder, name) throws(SystemCallError) in
+                guard unlinkat(folder, name, 0) == 0 else { throw SystemCallError("unlink", name) }
+            }
+            return true
+        } catch {
+            guard error.isNotHeld else { throw error.storeError }
+            return false
+        }
     }
 }

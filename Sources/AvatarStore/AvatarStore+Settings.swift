@@ -69,9 +69,11 @@ extension StoreWriter {
         try setting.validate(value)
         var evicted = EvictionReport()
         guard setting == .budget else {
-            try write { transaction in
-                try requireOrder(of: setting, at: value, in: transaction)
-                try transaction.setSetting(setting.name, to: value)
+            try makingRoom { _ in
+                try write { transaction in
+                    try requireOrder(of: setting, at: value, in: transaction)
+                    try transaction.setSetting(setting.name, to: value)
+                }
             }
             if setting == .keepNames, value == 0 { try forgetNames() }
             if setting == .keepAddresses, value == 0 { try forgetAddresses() }
@@ -84,10 +86,12 @@ extension StoreWriter {
             let freed = try makeRoomForBudget(Int(value), target)
             evicted.files += freed.files
             evicted.bytes += freed.bytes
-            let isInForce = try write { transaction in
-                guard try transaction.total(of: .caches).accountedBytes <= Int(value) else { return false }
-                try transaction.setSetting(setting.name, to: value)
-                return true
+            let isInForce = try makingRoom { _ in
+                try write { transaction in
+                    guard try transaction.total(of: .caches).accountedBytes <= Int(value) else { return false }
+                    try transaction.setSetting(setting.name, to: value)
+                    return true
+                }
             }
             if isInForce { return evicted }
         }
@@ -96,7 +100,7 @@ extension StoreWriter {
     /// Deletes the value of `setting`, after its default is in force.
     fileprivate func reset(_ setting: Setting) throws -> EvictionReport {
         let evicted = try setting.defaultValue.map { try set(setting, to: $0) } ?? EvictionReport()
-        try write { try $0.removeSetting(setting.name) }
+        try makingRoom { _ in try write { try $0.removeSetting(setting.name) } }
         return evicted
     }
 
@@ -119,8 +123,10 @@ extension StoreWriter {
     /// - Throws: `busy` if other processes have more bytes pending than `budget`, before anything is evicted.
     private func makeRoomForBudget(_ budget: Int, _ target: Int) throws -> EvictionReport {
         guard try index.total(of: .caches).accountedBytes > budget else { return EvictionReport() }
-        try finishOwnLeftovers()
-        try finishDeadHolders()
+        try makingRoom { _ in
+            try finishOwnLeftovers()
+            try finishDeadHolders()
+        }
         let pending = try index.total(of: .caches).pendingBytes
         guard pending <= budget else {
             throw AvatarStoreError(

@@ -85,6 +85,40 @@ struct FullDiskTests {
         #expect(full.messages.contains("Free space on that disk"), "\(full.messages)")
     }
 
+    @Test(
+        arguments: [
+            ["trim", "--budget", "20KB"], ["trim", "--budget", "60KB"], ["config", "budget", "20KB"],
+            ["remove", "--erase", "/p/7.png"],
+        ],
+        [0, 8, 40]
+    )
+    func workThatFreesTheDiskSucceedsWhenItIsFull(arguments: [String], kibibytes: Int) async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            let disk = try Mount(memory: "8m", at: workplace.path("disk"))
+            try workplace.write("list.txt", origin.list(600))
+            try await workplace.run("sync", "list.txt", "--store", "disk/store", "--allow-private-network")
+                .requireSuccess()
+            let before = try await workplace.listedFiles(store: "disk/store").count
+            try disk.fill(leaving: kibibytes * 1024)
+            let words = arguments.map { $0.hasPrefix("/p/") ? origin.url($0) : $0 }
+
+            let run = try await workplace.start(words + ["--store", "disk/store", "--json"]).end()
+
+            #expect(run.status == 0, "\(run.text)\(run.messages)")
+            try await workplace.expectConsistent(store: "disk/store")
+            let after = try await workplace.listedFiles(store: "disk/store").count
+            #expect(after < before)
+            // No more is evicted than the work needs.
+            if arguments[0] == "remove" {
+                #expect(try run.object.flag("erased") == true && after > before / 2)
+                let list = try await workplace.run("list", "--store", "disk/store", "--json").objects
+                #expect(!list.contains { $0.text("key") == origin.url("/p/7.png") })
+            }
+            withExtendedLifetime(disk) {}
+        }
+    }
+
     @Test func aChangeOnAReadOnlyDiskSaysSo_andHowToGoOn() async throws {
         let workplace = try Workplace()
         let disk = try await Mount(memory: "2m", at: workplace.path("disk"))

@@ -177,28 +177,43 @@ extension AvatarIndex {
     ///
     /// Sorts the files behind the queue by their times if the walk gets there: a reader cannot extend the queue.
     package func forEachEvictionCandidate(_ visit: (EvictionCandidate) throws -> Bool) throws {
+        try readers.read { try Self.forEachEvictionCandidate(on: $0, visit) }
+    }
+
+    /// Walks the rows of the files in the order of `forEachEvictionCandidate`.
+    package func forEachEvictionFile(_ visit: (FileRecord) throws -> Bool) throws {
         try readers.read { connection in
-            try connection.snapshot {
-                var goesOn = true
-                var renditions: Set<Int64> = []
-                func isLast(_ original: EvictionCandidate) throws -> Bool {
-                    try !renditions.contains(original.fileID) && !visit(original)
-                }
-                try connection.forEachRow(Self.orderedRenditionSQL, []) { row in
-                    let rendition = EvictionCandidate(row)
-                    renditions.insert(rendition.fileID)
-                    goesOn = try visit(rendition)
-                    return goesOn
-                }
-                guard goesOn else { return }
-                try connection.forEachRow(Self.queueSQL, [Int64.min, Int64.min, Int64.max]) { row in
-                    goesOn = try !isLast(EvictionCandidate(row))
-                    return goesOn
-                }
-                guard goesOn else { return }
-                let end = try connection.integer(Self.queueEndSQL)
-                try connection.forEachRow(Self.unqueuedSQL, [end ?? .min]) { try !isLast(EvictionCandidate($0)) }
+            try Self.forEachEvictionCandidate(on: connection) { candidate in
+                let sql = "SELECT \(FileRecord.columns) FROM file WHERE id = ?"
+                return try connection.firstRow(sql, [candidate.fileID]) { FileRecord($0) }.map(visit) ?? true
             }
+        }
+    }
+
+    private static func forEachEvictionCandidate(
+        on connection: ReadConnection,
+        _ visit: (EvictionCandidate) throws -> Bool
+    ) throws {
+        try connection.snapshot {
+            var goesOn = true
+            var renditions: Set<Int64> = []
+            func isLast(_ original: EvictionCandidate) throws -> Bool {
+                try !renditions.contains(original.fileID) && !visit(original)
+            }
+            try connection.forEachRow(orderedRenditionSQL, []) { row in
+                let rendition = EvictionCandidate(row)
+                renditions.insert(rendition.fileID)
+                goesOn = try visit(rendition)
+                return goesOn
+            }
+            guard goesOn else { return }
+            try connection.forEachRow(queueSQL, [Int64.min, Int64.min, Int64.max]) { row in
+                goesOn = try !isLast(EvictionCandidate(row))
+                return goesOn
+            }
+            guard goesOn else { return }
+            let end = try connection.integer(queueEndSQL)
+            try connection.forEachRow(unqueuedSQL, [end ?? .min]) { try !isLast(EvictionCandidate($0)) }
         }
     }
 

@@ -117,7 +117,10 @@ extension StoreWriter {
         return evicted
     }
 
-    /// Evicts until at most `target` bytes count against the budget.
+    /// The most files evicted in one transaction on a disk that was full: such a transaction needs little room.
+    private static let smallBatch = 64
+
+    /// Evicts until at most `target` bytes count against the budget. Works on a full disk too.
     ///
     /// - Parameter batches: the most files evicted in one transaction. Files that were used one after another lie on pages
     ///   anywhere, so a large batch rewrites each page fewer times; 4,096 hold the lock for about a tenth of a second.
@@ -129,26 +132,34 @@ extension StoreWriter {
         canStop: Bool = true,
         progress: ProgressHandler = { _ in }
     ) throws -> EvictionReport {
-        try flushAccesses()
-        try finishOwnLeftovers()
-        try finishDeadHolders()
+        try makingRoom { _ in
+            try markChanged()
+            try flushAccesses()
+            try finishOwnLeftovers()
+            try finishDeadHolders()
+        }
         let excess = max(0, try index.total(of: .caches).accountedBytes - target)
         var freed = EvictionReport()
+        var isDiskFull = false
         progress(WorkProgress(.evicting, .bytes, of: excess))
         try index.withLargeCache {
             while !canStop || !Task.isCancelled {
                 var evicted: PendingBatch?
-                let isComplete = try write { transaction in
-                    var plan = EvictionPlan(
-                        bytes: try transaction.total(of: .caches).accountedBytes,
-                        trimmingTo: target
-                    )
-                    try transaction.forEachEvictionCandidate(accessedBefore: .max) {
-                        plan.offer(fileID: $0.fileID, sizeBytes: $0.sizeBytes) && plan.victims.count < batches
+                let isComplete = try makingRoom { isFull in
+                    if isFull { isDiskFull = true }
+                    return try write { transaction in
+                        var plan = EvictionPlan(
+                            bytes: try transaction.total(of: .caches).accountedBytes,
+                            trimmingTo: target
+                        )
+                        let most = isDiskFull ? min(batches, Self.smallBatch) : batches
+                        try transaction.forEachEvictionCandidate(accessedBefore: .max) {
+                            plan.offer(fileID: $0.fileID, sizeBytes: $0.sizeBytes) && plan.victims.count < most
+                        }
+                        evicted = try evict(plan.victims, transaction)
+                        // Without a file that it names, a foreign row would be the first candidate for ever.
+                        return plan.isComplete || evicted == nil
                     }
-                    evicted = try evict(plan.victims, transaction)
-                    // Without a file that it names, a foreign row would be the first candidate for ever.
-                    return plan.isComplete || evicted == nil
                 }
                 if let evicted {
                     try unlink([], [evicted])

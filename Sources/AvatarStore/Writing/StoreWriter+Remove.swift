@@ -60,9 +60,14 @@ extension StoreWriter {
         _ body: (IndexTransaction, inout Removal) throws -> Void
     ) throws {
         var next = removal
-        next.retired = []
         // If this throws, the transaction did not happen, and the receipt stays as it is.
-        try write(.power) { try body($0, &next) }
+        try makingRoom { _ in
+            var attempt = removal
+            attempt.retired = []
+            try markChanged()
+            try write(.power) { try body($0, &attempt) }
+            next = attempt
+        }
         try unlink(next.retired)
         next.receipt.files += next.retired.count
         next.receipt.bytes += next.retired.reduce(0) { $0 + $1.sizeBytes }
@@ -98,20 +103,26 @@ extension StoreWriter {
         keys: [AvatarKey],
         erasing: Bool
     ) throws -> RemovalReceipt {
-        try settle()
+        try makingRoom { _ in try settle() }
         guard erasing else { return removal.receipt }
-        // Files that dead processes left in staging may be these very images.
-        try finishDeadHolders()
-        let isNamed = try write(.power) { transaction in
-            let isNamed = try transaction.eraseChanges(of: contact, keys: keys, isRemoval: removal.receipt.rows > 0)
-            try transaction.eraseUnusedHosts()
-            return isNamed
+        let isRemoval = removal.receipt.rows > 0
+        let isNamed = try makingRoom { _ in
+            // Files that dead processes left in staging may be these very images.
+            try finishDeadHolders()
+            return try write(.power) { transaction in
+                let isNamed = try transaction.eraseChanges(of: contact, keys: keys, isRemoval: isRemoval)
+                try transaction.eraseUnusedHosts()
+                return isNamed
+            }
         }
         if isNamed { removal.receipt.hasUnknownContact = false }
         let documents = places.files(of: .documents)
         removal.receipt.traces = try documents.removeSetAside(digests: removal.digests, keys: Set(keys))
         removal.receipt.traces += index.removeSetAside()
-        removal.receipt.isErased = try index.truncateWAL() && index.removeRemnants(of: removal.values)
+        let values = removal.values
+        removal.receipt.isErased = try makingRoom { _ in
+            try index.truncateWAL() && index.removeRemnants(of: values)
+        }
         // A file that could not be deleted may be one of these images.
         if !removal.receipt.traces.isEmpty || hasLeftovers { removal.receipt.isErased = false }
         return removal.receipt

@@ -55,7 +55,7 @@ struct ConfigCommand: AsyncParsableCommand {
         let setting = try setting()
         let newValue = try setting.flatMap { setting in try resets(setting) ? nil : value.map(setting.parse) }
         if case .text(.trustRootsFile, let path)? = newValue { _ = try CertificateFile.checked(path) }
-        try await store.withStore(value == nil || dryRun ? .readOnly : .readWrite) { store in
+        try await store.withStore(value == nil || dryRun ? .readOnly : .readWrite, makesRoom: true) { store in
             if case .number(.lowWatermark, let bytes)? = newValue { try warn(aboveBudget: Int(bytes), in: store) }
             var evicted: EvictionReport?
             if let setting, value != nil { evicted = try await change(setting, to: newValue, in: store) }

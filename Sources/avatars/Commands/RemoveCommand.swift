@@ -81,7 +81,7 @@ struct RemoveCommand: AsyncParsableCommand {
             throw ExitCode.someFailed
         }
         let access: AvatarStore.Configuration.Access = dryRun ? .readOnly : .readWriteExisting
-        let (receipt, shared) = try await store.withStore(access, configure: tier.apply) { store in
+        let (receipt, shared) = try await store.withStore(access, makesRoom: true, configure: tier.apply) { store in
             let shared = try contactFilter.id.map { try store.keysUsed(by: $0).shared } ?? 0
             let receipt = try await dryRun ? preview(named.keys, in: store) : remove(named.keys, from: store)
             if let owner = contactFilter.id, receipt.hasUnknownContact {

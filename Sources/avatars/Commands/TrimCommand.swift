@@ -31,7 +31,7 @@ struct TrimCommand: AsyncParsableCommand {
 
     /// Evicts files down to the low watermark or `--budget`, and prints how many.
     func run() async throws {
-        try await store.withStore(dryRun ? .readOnly : .readWriteExisting) { store in
+        try await store.withStore(dryRun ? .readOnly : .readWriteExisting, makesRoom: true) { store in
             let evicted = try await dryRun ? store.trimPreview(to: budget) : trim(store)
             let bytes = try store.cachesBytes() - (dryRun ? evicted.bytes : 0)
             let budgetBytes = try Int(store.value(of: .budget) ?? 0)

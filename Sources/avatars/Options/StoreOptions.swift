@@ -49,16 +49,19 @@ struct StoreOptions: ParsableArguments {
     ///
     /// - Parameters:
     ///   - access: `.readOnly`; `.readWriteExisting`, which fails without a store; or `.readWrite`, which makes one.
+    ///   - makesRoom: whether the command frees the disk, so that a full disk must not stop it. Default: no.
     ///   - configure: changes the configuration before the store is opened.
     /// - Throws: `AvatarStoreError` if the store cannot be opened or closed; the error of `body` or `configure`.
     func withStore<Result>(
         _ access: AvatarStore.Configuration.Access,
+        makesRoom: Bool = false,
         configure: (inout AvatarStore.Configuration) throws -> Void = { _ in },
         _ body: (AvatarStore) async throws -> Result
     ) async throws -> Result {
         var configuration = configuration(access)
         try configure(&configuration)
-        return try await Self.run(body, with: try await AvatarStore.open(configuration))
+        let store = try await makesRoom ? AvatarStore.openMakingRoom(configuration) : AvatarStore.open(configuration)
+        return try await Self.run(body, with: store)
     }
 
     /// As `withStore(.readOnly)`, but synchronous, for commands that only look something up.

@@ -121,18 +121,32 @@ struct DecoderProcess: ~Copyable {
         return bytes
     }
 
-    /// Ends the helper, and returns how it ended by itself; `nil` if it still ran.
+    /// The end of a helper that this process did not end.
+    struct End {
+        /// The end as the verb of a sentence.
+        let verb: String
+        /// Whether another process or the system ended the helper, so that the picture is not to blame.
+        let isFromOutside: Bool
+    }
+
+    /// The signals of a fault in the helper, and of its own limits. Any other signal was sent by another process, or by the system
+    /// for lack of memory.
+    private static let faults: Set<Int32> = [
+        SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGXCPU, SIGXFSZ,
+    ]
+
+    /// Ends the helper, and returns how it had ended before; `nil` if it still ran.
     ///
     /// - Parameter error: the failure to respond; `nil` without one.
-    consuming func end(after error: ConversationError?) -> String? {
+    consuming func end(after error: ConversationError?) -> End? {
         close(socket)
         // A dying process closes its descriptors before it can be waited for.
         let end = avatar_end_helper(pid, error == .ended ? 200 : 0)
         switch end {
         case Int32.min: return nil
-        case -SIGSYS: return "made a system call that its sandbox forbids"
-        case ..<0: return "was ended by signal \(-end)"
-        default: return "ended with exit code \(end)"
+        case -SIGSYS: return End(verb: "made a system call that its sandbox forbids", isFromOutside: false)
+        case ..<0: return End(verb: "was ended by signal \(-end)", isFromOutside: !Self.faults.contains(-end))
+        default: return End(verb: "ended with exit code \(end)", isFromOutside: false)
         }
     }
 }

@@ -81,7 +81,8 @@ final class DecoderWorker: Sendable {
                 }
             } catch {
                 if error == .ended {
-                    fail(job, process.end(after: error) ?? error.verb)
+                    let end = process.end(after: error)
+                    fail(job, end?.verb ?? error.verb, isFromOutside: end?.isFromOutside ?? false)
                 } else {
                     // Finish the job first: a process that waits for a dead disk cannot be killed.
                     fail(job, error.verb)
@@ -101,7 +102,11 @@ final class DecoderWorker: Sendable {
         return nil
     }
 
-    private func fail(_ job: DecoderJob, _ failure: String) {
-        job.finish(.failure(RenditionError.decoderDied("The decoder \(failure) while it decoded the image.")))
+    /// - Parameter isFromOutside: whether the helper was ended from outside. That does not count against the picture.
+    private func fail(_ job: DecoderJob, _ failure: String, isFromOutside: Bool = false) {
+        let sentence = "The decoder \(failure) while it decoded the image."
+        let advice = " Another process ended it, or the system for lack of memory. Try again."
+        let error: RenditionError = isFromOutside ? .unavailable(sentence + advice) : .decoderDied(sentence)
+        job.finish(.failure(error))
     }
 }

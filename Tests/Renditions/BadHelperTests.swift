@@ -98,6 +98,26 @@ struct BadHelperTests {
         expectUnavailable(try await refusal(script, start: .milliseconds(300)), "did not respond in time before")
     }
 
+    @Test(arguments: [SIGKILL, SIGTERM, SIGINT, SIGHUP])
+    func endedFromOutside(signal: Int32) async throws {
+        let script = try HelperScript("\(HelperScript.hello()); \(HelperScript.takeRequest); kill -\(signal) $$")
+
+        expectUnavailable(
+            try await refusal(script),
+            "was ended by signal \(signal) while it decoded the image. Another process ended it"
+        )
+    }
+
+    @Test(arguments: [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGXCPU])
+    func endedByItsOwnFault(signal: Int32) async throws {
+        let script = try HelperScript("\(HelperScript.hello()); \(HelperScript.takeRequest); kill -\(signal) $$")
+
+        guard case .decoderDied = try await refusal(script) else {
+            Issue.record("signal \(signal) does not count")
+            return
+        }
+    }
+
     @Test func allowedToRunUnsandboxed() async throws {
         let script = try await HelperScript("echo \"$@\" > \"$0.arguments\"; \(HelperScript.hello(sandbox: 2))")
         let pool = DecoderPool(helperPath: script.path, allowsUnsandboxed: true)

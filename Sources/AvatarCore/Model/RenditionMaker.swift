@@ -47,11 +47,11 @@ public enum RenditionError: Error, Sendable, Hashable {
     /// truncated or damaged, or it exceeds a limit: 50 million pixels, 65,500 pixels on a side, 64 MiB. The store remembers
     /// this.
     case cannotDecode(String)
-    /// The decoder ended or timed out while it decoded the picture; the text is a sentence with the reason. The store gives the
+    /// The decoder failed by itself or timed out while it decoded the picture; the text is a sentence with the reason. The store gives the
     /// picture up after three times.
     case decoderDied(String)
     /// No picture can be decoded; the text is a sentence with the reason, and what to do. The decoder is missing, has another
-    /// version, or has no sandbox here. The store tries again with the next request.
+    /// version, has no sandbox here, or was ended from outside. The store tries again with the next request.
     case unavailable(String)
     /// No quality and size fits `Rendition.maxBytes`. The number is the length of the smallest file tried, in bytes.
     case tooManyBytes(Int)

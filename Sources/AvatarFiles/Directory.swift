@@ -26,9 +26,24 @@ package final class Directory: Sendable {
     /// Opens `path`, which must be a directory and not a symbolic link. Links in the parents of `path` are followed.
     ///
     /// - Throws: `ELOOP` or `ENOTDIR` for a symbolic link or a file, `ENOENT` if it is missing.
-    package init(opening path: String) throws(SystemCallError) {
+    package convenience init(opening path: String) throws(SystemCallError) {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemCallError("open", path) }
+        self.init(path: path, descriptor: descriptor)
+    }
+
+    /// Opens the directory `name` in `parent`, which must not be a symbolic link.
+    ///
+    /// - Throws: as `init(opening:)`.
+    convenience init(opening name: String, in parent: Directory) throws(SystemCallError) {
+        let path = parent.path + "/" + name
+        let descriptor = openat(parent.descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemCallError("open", path) }
+        self.init(path: path, descriptor: descriptor)
+    }
+
+    /// Takes over an open `descriptor`.
+    init(path: String, descriptor: Int32) {
         self.path = path
         isMissing = false
         current = Atomic(descriptor)
@@ -108,9 +123,7 @@ package final class Directory: Sendable {
         var information = stat()
         guard lstat(path, &information) == 0 else { throw SystemCallError("open", path).storeError }
         let kind = information.st_mode & S_IFMT
-        guard kind != S_IFLNK else {
-            throw AvatarStoreError(.unusableRoot, "\"\(path)\" is a symbolic link; it must be a directory.")
-        }
+        guard kind != S_IFLNK else { throw isLink(path) }
         guard kind == S_IFDIR else { throw notADirectory(path) }
         let directory: Directory
         do throws(SystemCallError) {
@@ -148,8 +161,13 @@ package final class Directory: Sendable {
         return lstat(path, &information) == 0
     }
 
+    /// The error for a path with a symbolic link in the place of the directory.
+    static func isLink(_ path: String) -> AvatarStoreError {
+        AvatarStoreError(.unusableRoot, "\"\(path)\" is a symbolic link; it must be a directory.")
+    }
+
     /// The error for a path where a file is in the way.
-    private static func notADirectory(_ path: String) -> AvatarStoreError {
+    static func notADirectory(_ path: String) -> AvatarStoreError {
         AvatarStoreError(.unusableRoot, "\"\(path)\" must be a directory, but it or one of its parents is a file.")
     }
 

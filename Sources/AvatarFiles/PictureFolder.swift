@@ -10,12 +10,12 @@ import Darwin
 /// A user's folder of pictures: an export writes one, an import reads one.
 ///
 /// Only files directly in the folder are read and written. No name leads out of it, and no symbolic link in it is
-/// followed.
+/// followed. The folder is opened once, so a link that takes its place later is not followed either.
 package final class PictureFolder: Sendable {
     /// The open folder.
     package let directory: Directory
 
-    /// The folder's path, without symbolic links.
+    /// The folder's path, for messages.
     package var path: String { directory.path }
 
     /// A folder that is open already.
@@ -34,15 +34,17 @@ package final class PictureFolder: Sendable {
         }
     }
 
-    /// Opens the folder at `path` for writing; creates it if it is missing.
+    /// Opens the folder at `path` for writing, as `Directory.openTarget` does.
     ///
     /// - Parameters:
-    ///   - path: May lead through symbolic links.
-    ///   - fileMode: The permissions of the files to write, which decide those of a new folder.
-    /// - Throws: `unusableRoot` if it is a file; `readOnly`, `diskFull` or `storage`.
-    package convenience init(writing path: String, fileMode: UInt32) throws(AvatarStoreError) {
-        let mode = FileStore.directoryMode(for: fileMode)
-        self.init(try Directory.makeRoot(RealPath(path).text, mode: mode, allowsNetwork: true))
+    ///   - path: An absolute path.
+    ///   - fileMode: The permissions of the files to write, which decide those of a new folder; `nil` to create none. `nil` is
+    ///     returned then for a missing folder.
+    /// - Throws: as `Directory.openTarget`.
+    package convenience init?(writing path: String, fileMode: UInt32?) throws(AvatarStoreError) {
+        let mode = fileMode.map(FileStore.directoryMode)
+        guard let directory = try Directory.openTarget(path, mode: mode) else { return nil }
+        self.init(directory)
     }
 
     /// Locks the folder against other exports while this value lives. Does nothing on a file system without such locks.
@@ -166,7 +168,7 @@ package final class PictureFolder: Sendable {
             guard mkdirat(directory.descriptor, name, mode_t(FileStore.directoryMode(for: fileMode))) == 0 else {
                 throw SystemCallError("mkdir", path + "/" + name)
             }
-            return PictureFolder(try Directory(opening: path + "/" + name))
+            return PictureFolder(try Directory(opening: name, in: directory))
         }
     }
 
@@ -177,7 +179,7 @@ package final class PictureFolder: Sendable {
     package func removeFolder(_ name: String, filesEndingIn suffixes: [String]) throws(AvatarStoreError) {
         guard has(name) else { return }
         try wrapped { () throws(SystemCallError) in
-            let folder = try Directory(opening: path + "/" + name)
+            let folder = try Directory(opening: name, in: directory)
             for file in try folder.names() where suffixes.contains(where: file.hasSuffix) {
                 unlinkat(folder.descriptor, file, 0)
             }
@@ -192,8 +194,7 @@ package final class PictureFolder: Sendable {
     ///
     /// - Throws: `storage` if `name` exists already; `diskFull` or `readOnly`.
     package func write(_ bytes: [UInt8], to name: String, mode: UInt32) throws(AvatarStoreError) {
-        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
-        try put(bytes, into: name, at: 0, flags: flags, mode: mode)
+        try put(bytes, into: name, at: 0, flags: O_EXCL, mode: mode)
     }
 
     /// Writes `bytes` at `offset` of the file `name`; creates it if it is missing.
@@ -202,27 +203,42 @@ package final class PictureFolder: Sendable {
     ///
     /// - Throws: `storage`, `diskFull` or `readOnly`.
     package func append(_ bytes: [UInt8], to name: String, at offset: Int, mode: UInt32) throws(AvatarStoreError) {
-        try put(bytes, into: name, at: offset, flags: O_WRONLY | O_CREAT | O_NOFOLLOW, mode: mode)
+        try put(bytes, into: name, at: offset, mode: mode)
     }
 
-    /// Opens `name` with `flags`, writes all of `bytes` at `offset` and closes it. Nothing is synchronized.
+    /// Creates or opens `name`, writes all of `bytes` at `offset`, calls `finish` and closes the file. Nothing is synchronized.
     ///
-    /// - Throws: `storage`, `diskFull` or `readOnly`.
+    /// - Parameter flags: further flags of `openat`.
+    /// - Throws: `storage`, also for something else than a file with one name; `diskFull` or `readOnly`.
     private func put(
         _ bytes: [UInt8],
         into name: String,
         at offset: Int,
-        flags: Int32,
-        mode: UInt32
+        flags: Int32 = 0,
+        mode: UInt32,
+        finish: (Int32) throws(SystemCallError) -> Void = { (_) throws(SystemCallError) in }
     ) throws(AvatarStoreError) {
         let system = LocalFileSystem()
         try wrapped { () throws(SystemCallError) in
+            // O_NONBLOCK: opening a pipe would wait for a reader.
+            let flags = flags | O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK
             let descriptor = try system.open(name, in: directory.descriptor, flags: flags, mode: mode)
             defer { close(descriptor) }
+            guard Self.isFileOfItsOwn(descriptor) else {
+                throw SystemCallError("open", path + "/" + name, number: EMLINK)
+            }
             try bytes.withUnsafeBufferPointer { (buffer) throws(SystemCallError) in
                 try system.write(UnsafeRawBufferPointer(buffer), to: descriptor, at: offset, named: path + "/" + name)
             }
+            try finish(descriptor)
         }
+    }
+
+    /// Whether `descriptor` is a regular file without another name, which may lie in another folder.
+    private static func isFileOfItsOwn(_ descriptor: Int32) -> Bool {
+        var information = stat()
+        return fstat(descriptor, &information) == 0 && information.st_mode & S_IFMT == S_IFREG
+            && information.st_nlink == 1
     }
 
     /// Puts a file with `bytes` under `name`, in place of a file or symbolic link of that name. Readers see the old or the new
@@ -240,14 +256,11 @@ package final class PictureFolder: Sendable {
         mode: UInt32,
         time: Int64
     ) throws(AvatarStoreError) {
-        try write(bytes, to: temporary, mode: mode)
         let times = [timespec(tv_sec: Int(time), tv_nsec: 0), timespec(tv_sec: Int(time), tv_nsec: 0)]
-        try wrapped { () throws(SystemCallError) in
-            guard utimensat(directory.descriptor, temporary, times, 0) == 0 else {
-                throw SystemCallError("utimensat", path + "/" + temporary)
-            }
+        try put(bytes, into: temporary, at: 0, flags: O_EXCL, mode: mode) { (file) throws(SystemCallError) in
+            guard futimens(file, times) == 0 else { throw SystemCallError("utimensat", path + "/" + temporary) }
+            guard fchmod(file, mode_t(mode)) == 0 else { throw SystemCallError("chmod", path + "/" + temporary) }
         }
-        try setMode(mode, of: temporary)
         try rename(temporary, to: name)
     }
 
@@ -271,7 +284,8 @@ package final class PictureFolder: Sendable {
             && information.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// Gives the file `name` the permission bits `mode`, unless it has them.
+    /// Gives the file `name` the permission bits `mode`, unless it has them. Links, and files with another name, stay as
+    /// they are.
     ///
     /// - Throws: `storage` or `readOnly`.
     package func setMode(_ mode: UInt32, of name: String) throws(AvatarStoreError) {
@@ -280,9 +294,11 @@ package final class PictureFolder: Sendable {
             information.st_mode & 0o7777 != mode_t(mode)
         else { return }
         try wrapped { () throws(SystemCallError) in
-            guard fchmodat(directory.descriptor, name, mode_t(mode), 0) == 0 else {
-                throw SystemCallError("chmod", path + "/" + name)
-            }
+            let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
+            let descriptor = try LocalFileSystem().open(name, in: directory.descriptor, flags: flags, mode: 0)
+            defer { close(descriptor) }
+            guard Self.isFileOfItsOwn(descriptor) else { return }
+            guard fchmod(descriptor, mode_t(mode)) == 0 else { throw SystemCallError("chmod", path + "/" + name) }
         }
     }
 

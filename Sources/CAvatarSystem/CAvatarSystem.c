@@ -89,6 +89,14 @@ int avatar_lock_byte(int fd, int64_t offset) {
 
 int avatar_unlock_byte(int fd, int64_t offset) { return set_lock(fd, F_UNLCK, offset); }
 
+int avatar_passing_flag(void) {
+#ifdef O_PATH
+    return O_PATH;
+#else
+    return O_RDONLY;
+#endif
+}
+
 int avatar_open_beneath_by_parts(int directory, const char *path, int flags) {
     int parent = directory;
     int result = -1;

@@ -164,6 +164,71 @@ import Testing
         return Dictionary(uniqueKeysWithValues: files)
     }
 
+    @Test func deleteForeignNeedsTheManifestOfAnExport() async throws {
+        try await withStore(ids: ["u1"]) { workplace, _ in
+            let folder = URL(filePath: workplace.path("out"))
+            try FileManager.default.createDirectory(
+                at: folder.appending(path: "sub"),
+                withIntermediateDirectories: true
+            )
+            try workplace.write("out/passwd", "mine")
+
+            let preview = try await workplace.run("export", "out", "--mirror", "--delete-foreign", "--dry-run")
+            let refused = try await workplace.run("export", "out", "--mirror", "--delete-foreign")
+            let names = try names(workplace)
+            try await workplace.run("export", "out", "--mirror").requireSuccess()
+            try await workplace.run("export", "out", "--mirror", "--delete-foreign").requireSuccess()
+
+            for run in [preview, refused] {
+                #expect(run.status == 2)
+                #expect(
+                    run.messages.contains(#"no manifest of `avatars export`, but holds "passwd""#),
+                    "\(run.messages)"
+                )
+            }
+            #expect(names == ["passwd", "sub"])
+            #expect(try self.names(workplace) == ["sub", "u1.png"])
+        }
+    }
+
+    @Test(arguments: [["--mirror"], ["--mirror", "--delete-foreign"], ["--mirror", "-n"], [], ["--html"]])
+    func linkInThePlaceOfTheFolderIsNotFollowed(options: [String]) async throws {
+        try await withStore(ids: ["u1"]) { workplace, _ in
+            let (link, target) = (workplace.path("out"), workplace.path("etc"))
+            try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
+            if options.contains("--mirror") { try workplace.write("etc/passwd", "mine") }
+            let before = try FileManager.default.contentsOfDirectory(atPath: target)
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+
+            let run = try await workplace.start(["export", "out/"] + options).end()
+
+            #expect(run.status == 2)
+            #expect(run.messages.contains("out\" is a symbolic link"), "\(run.messages)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: target) == before)
+        }
+    }
+
+    @Test(arguments: [["export", "out", "--mirror"], ["export", "out"], ["backup", "out"]])
+    func folderThatOthersCanChangeIsRefused(command: [String]) async throws {
+        try await withStore(ids: ["u1"]) { workplace, _ in
+            let folder = workplace.path("out")
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+            chmod(folder, 0o777)
+            let open = try await workplace.start(command).end()
+            #expect(open.status == 2)
+            #expect(open.messages.contains("Every user may write to"), "\(open.messages)")
+
+            chmod(folder, 0o755)
+            // Only root can give a folder away.
+            if chown(folder, 65534, 65534) == 0 {
+                let foreign = try await workplace.start(command).end()
+                #expect(foreign.status == 2)
+                #expect(foreign.messages.contains("who could change what is written there"), "\(foreign.messages)")
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+        }
+    }
+
     @Test func pictureThatChangesReplacesItsFile() async throws {
         try await withStore(ids: ["u1"]) { workplace, origin in
             try await workplace.run("export", "out", "--mirror").requireSuccess()

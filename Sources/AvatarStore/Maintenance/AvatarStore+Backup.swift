@@ -46,8 +46,8 @@ extension AvatarStore {
     ///   killed backup are removed first.
     /// - Parameter progress: called as the backup advances.
     /// - Throws: `notEmpty` if `directory` holds files; `invalidConfiguration` for a path that is not absolute or lies
-    ///   inside the store; `unusableRoot` if it is a symbolic link or a file; `busy` if another backup to it is
-    ///   running, or if an image is replaced faster than it can be copied; `diskFull`; another error of the index or
+    ///   inside the store; `unusableRoot` if it is a symbolic link or a file, or belongs to another user than this process's
+    ///   and root, or if all users may write to it; `busy` if another backup to it is running, or if an image is replaced faster than it can be copied; `diskFull`; another error of the index or
     ///   the disk; `CancellationError` if the task is cancelled. Nothing is left behind then.
     public func backup(
         to directory: String,
@@ -64,6 +64,7 @@ extension AvatarStore {
     ) async throws -> BackupReport {
         let directory = try StoreLayout.absoluteDirectory(directory)
         try configuration.layout.requireOutside(directory)
+        try TargetAccess(ofDirectory: directory)?.requireOwn(directory)
         let target = CopyTarget(
             layout: StoreLayout(directory: directory),
             directory: directory,

@@ -30,14 +30,15 @@ extension AvatarStore {
     ///
     /// - Parameter query: the entries to export; its limit and position are ignored. Default: all.
     /// - Parameter directory: an absolute path. It is created if it is missing, and must be empty. The remains of a
-    ///   killed export are removed first.
+    ///   killed export are removed first. No other user may be able to change it.
     /// - Parameter rendition: the rendition to export of each image, made if necessary and not stored. If the image cannot be
     ///   decoded, or no quality and size fits `Rendition.maxBytes`, its original is exported. Default: `nil`, all originals.
     /// - Parameter withCards: whether to write `contacts.vcf` too: one vCard 3.0 for each contact, with its exported picture.
     ///   Default: false.
     /// - Parameter progress: called after each image.
-    /// - Throws: `notEmpty` if `directory` holds files; `invalidConfiguration` for a path that is not absolute or lies
-    ///   inside the store; `busy` if another export to it is running; `diskFull`; another error of the index or the
+    /// - Throws: `notEmpty` if `directory` holds files; `unusableRoot` if it is a symbolic link or a file, or belongs to
+    ///   another user than this process's and root, or if all users may write to it; `invalidConfiguration` for a path that is
+    ///   not absolute or lies inside the store; `busy` if another export to it is running; `diskFull`; another error of the index or the
     ///   disk; `CancellationError` if the task is cancelled. The files written so far are removed then.
     public func exportPictures(
         _ query: AvatarListQuery = AvatarListQuery(),
@@ -119,7 +120,9 @@ private actor PictureExport {
         self.rendition = rendition
         cardBytes = withCards ? 0 : nil
         exported = pages.map { _ in ExportedPictures() }
-        let folder = try PictureFolder(writing: directory, fileMode: parts.configuration.fileMode)
+        guard let folder = try PictureFolder.ofExport(directory, fileMode: parts.configuration.fileMode) else {
+            return report
+        }
         try folder.lock()
         try clearLeftovers(in: folder)
         do {

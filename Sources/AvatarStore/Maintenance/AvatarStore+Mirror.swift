@@ -16,11 +16,13 @@ extension AvatarStore {
     /// store; possible in a store that is open for reading only.
     ///
     /// - Parameter query: the pictures to mirror; of its conditions only the class and the contact count. Default: all.
-    /// - Parameter directory: an absolute path. It is created if it is missing.
+    /// - Parameter directory: an absolute path. It is created if it is missing. No other user may be able to change it.
     /// - Parameter options: names, sizes and permissions.
     /// - Parameter progress: called after each picture.
-    /// - Throws: `invalidConfiguration` for a path that is not absolute or lies inside the store; `busy` if another export to
-    ///   it is running; `diskFull`; another error of the index or the disk; `CancellationError`. The files written so far
+    /// - Throws: `invalidConfiguration` for a path that is not absolute or lies inside the store; `unusableRoot` if it is a
+    ///   symbolic link or a file, or belongs to another user than this process's and root, or if all users may write to it;
+    ///   `notEmpty` with `MirrorOptions.deletesForeign` if the folder has files but no manifest; `busy` if another export to it
+    ///   is running; `diskFull`; another error of the index or the disk; `CancellationError`. The files written so far
     ///   stay, and the next mirroring goes on from there; nothing was deleted then.
     public func mirrorPictures(
         _ query: AvatarListQuery = AvatarListQuery(),
@@ -70,6 +72,8 @@ private actor PictureMirror {
     private var written: Set<String> = []
     /// The result so far. Its naming is known once the manifests are read.
     private var report = MirrorReport()
+    /// Whether the folder has a manifest or a journal of an earlier export.
+    private var isMirror = false
     private var manifestBytes = 0
     private var journalBytes = 0
 
@@ -105,17 +109,17 @@ private actor PictureMirror {
 
     func run() async throws -> MirrorReport {
         if options.isDryRun {
-            let folder = Directory.exists(directory) ? try PictureFolder(reading: directory) : nil
+            let folder = try PictureFolder.ofExport(directory, fileMode: nil)
             try readManifests(of: folder)
             try await writePictures(to: folder)
             if let folder { try deleteOthers(in: folder) }
             return report
         }
-        let folder = try PictureFolder(writing: directory, fileMode: mode)
+        guard let folder = try PictureFolder.ofExport(directory, fileMode: mode) else { return report }
         try folder.lock()
+        try readManifests(of: folder)
         folder.remove(Self.unfinishedFile)
         folder.remove(Self.newManifest)
-        try readManifests(of: folder)
         try folder.append([], to: Self.newManifest, at: 0, mode: mode)
         try await writePictures(to: folder)
         try deleteOthers(in: folder)
@@ -148,6 +152,7 @@ private actor PictureMirror {
             let journal = try PictureManifest.lines(of: folder, named: Self.journal) ?? []
             for line in try (PictureManifest.lines(of: folder) ?? []) + journal {
                 guard let entry = line.entry else { continue }
+                isMirror = true
                 former = entry.names.flatMap(MirrorOptions.Names.init) ?? former
                 formerRendition = entry.rendition
                 // A run that was killed may have noted a file, and left the earlier one in its place.
@@ -159,6 +164,7 @@ private actor PictureMirror {
                 journalBytes = bytes.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
             }
         }
+        if let folder, !isMirror, options.deletesForeign { try requireNoFiles(in: folder) }
         report.names = options.names ?? former ?? .ids
         report.formerNames = former == report.names ? nil : former
         report.formerRendition = formerRendition == options.rendition.map { "\($0)" } ? nil : formerRendition
@@ -339,11 +345,24 @@ private actor PictureMirror {
 
     // MARK: Deleting
 
+    /// The names of the files that only a mirroring reads.
+    private static let administration: Set = [manifest, newManifest, journal, unfinishedFile]
+
+    /// - Throws: `notEmpty` if the folder has files, which no export can have written.
+    private func requireNoFiles(in folder: PictureFolder) throws {
+        let names = try folder.names().filter { !Self.administration.contains($0) && !folder.hasFolder($0) }
+        guard let name = names.first else { return }
+        throw AvatarStoreError(
+            .notEmpty,
+            "\"\(folder.path)\" has no manifest of `avatars export`, but holds \"\(name)\"\(names.count > 1 ? " and more" : ""). "
+                + "`--delete-foreign` deletes files only in a folder that was exported to before. Run the command without it first."
+        )
+    }
+
     /// Deletes files that earlier runs wrote and this one did not, and foreign files if the options say so.
     private func deleteOthers(in folder: PictureFolder) throws {
         // A dry run does not remove the unfinished file of a killed run.
-        let administration: Set = [Self.manifest, Self.newManifest, Self.journal, Self.unfinishedFile]
-        for name in try folder.names() where !administration.contains(name) {
+        for name in try folder.names() where !Self.administration.contains(name) {
             let isOwn = isOwn(name, in: folder)
             if names.contains(name) {
                 if !isOwn, !written.contains(name) { report.keepForeign(name) }

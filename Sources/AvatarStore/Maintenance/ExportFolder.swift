@@ -30,6 +30,19 @@ struct ExportedPictures {
     }
 }
 
+extension PictureFolder {
+    /// Opens the folder of an export at `path`; creates it unless `fileMode` is `nil`.
+    ///
+    /// - Returns: `nil` for a missing folder, if `fileMode` is `nil`.
+    /// - Throws: `unusableRoot` for a symbolic link, a file, or a folder that another user can change; `readOnly`, `diskFull`
+    ///   or `storage`.
+    static func ofExport(_ path: String, fileMode: UInt32?) throws(AvatarStoreError) -> PictureFolder? {
+        let folder = try PictureFolder(writing: path, fileMode: fileMode)
+        if let folder { try TargetAccess(folder.directory)?.requireOwn(path) }
+        return folder
+    }
+}
+
 /// An image that an export has written.
 package struct ExportedPicture {
     /// The name in the folder.

@@ -21,7 +21,7 @@ public struct MirrorOptions: Sendable {
     /// The permission bits of the files; those of a new folder follow from them. Default: `nil`, those of the store's files.
     public var fileMode: UInt32?
     /// Whether to delete files that no mirroring wrote, or that were changed since, symbolic links among them. Folders stay.
-    /// Default: no.
+    /// Only in a folder with a manifest, so not at the first mirroring into a folder with files. Default: no.
     public var deletesForeign: Bool
     /// Whether to change nothing, and only report what a mirroring would do. Default: no.
     public var isDryRun = false

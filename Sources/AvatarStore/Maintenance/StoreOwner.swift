@@ -53,6 +53,29 @@ package struct StoreOwner: Sendable {
     }
 }
 
+extension TargetAccess {
+    /// Checks that no other user can change what is written to the folder, as a backup and an export require.
+    ///
+    /// - Parameter path: the path of the folder, for the message.
+    /// - Throws: `unusableRoot`.
+    func requireOwn(_ path: String) throws(AvatarStoreError) {
+        guard isOwn else {
+            let owner = StoreOwner(owner)
+            throw AvatarStoreError(
+                .unusableRoot,
+                "\"\(path)\" belongs to \(owner.name), who could change what is written there. Choose another folder, or run "
+                    + "the command as \(owner.name): `sudo -u \(owner.sudoName) avatars …`."
+            )
+        }
+        guard !isOpenToAll else {
+            throw AvatarStoreError(
+                .unusableRoot,
+                "Every user may write to \"\(path)\". Choose another folder, or run `chmod o-w \(ShellWord.quoted(path))`."
+            )
+        }
+    }
+}
+
 /// A word of a shell command.
 package enum ShellWord {
     /// `text` as one word, in quotation marks if it needs them.

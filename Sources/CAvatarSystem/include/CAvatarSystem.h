@@ -29,6 +29,9 @@ long avatar_get_attribute(int fd, const char *name, void *value, size_t size);
 /// alone. 1: taken; 0: another opening has it; -1: `errno` says why it cannot be taken.
 int avatar_lock_byte(int fd, int64_t offset);
 
+/// The flag of `open` for a directory that is only passed through, which need not be readable: O_PATH where the system has it.
+int avatar_passing_flag(void);
+
 /// Opens what lies at the relative `path` below the open directory `directory`, as `openat` with `flags`, which must not
 /// make a file. No part of the path may be a symbolic link or lead upwards. The descriptor, or -1 with `errno`: ELOOP or
 /// ENOTDIR for a symbolic link, EXDEV for a path that leads out of the directory.

@@ -8,7 +8,7 @@ struct BackupCommand: AsyncParsableCommand {
         abstract: "Copies the store to a folder; other processes may use it meanwhile.",
         usage: "avatars backup <dir> [<options>]",
         discussion: """
-            The folder must be empty or not exist yet. The copy is a store itself: avatars list --store <dir>.
+            The folder must be empty or not exist yet, belong to you or to root, and not be writable for all users. The copy is a store itself: avatars list --store <dir>.
 
             On the same disk the copied files are hard links, which take no space but are lost with that disk. Copy \
             the backup to another disk with cp -a or rsync -aX, which keep extended attributes.

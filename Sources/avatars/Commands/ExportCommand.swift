@@ -29,7 +29,9 @@ struct ExportCommand: AsyncParsableCommand {
             its name (--names names); --names keys gives each image a file. The mirror keeps this naming: a later run needs \
             no --names, and one with another --names renames the files. Files that avatars export did not write, and \
             files that were changed since, stay, and an image with the name of such a file is left out. --delete-foreign \
-            deletes and replaces these files.
+            deletes and replaces these files, in a folder with the manifest of an earlier export.
+
+            The folder must belong to you or to root, and not be a symbolic link. Other users must not be able to write to it.
 
             Example: avatars export ./pictures --html
             Example: avatars export ./photos --square --size 256 --max-bytes 48kB --as-vcard
@@ -37,7 +39,7 @@ struct ExportCommand: AsyncParsableCommand {
             """
     )
 
-    /// The path of the folder. It may lead through symbolic links.
+    /// The path of the folder, which must not be a symbolic link.
     @Argument(help: ArgumentHelp("The folder to copy to.", valueName: "dir"), completion: .directory)
     var directory: String
 

@@ -30,7 +30,7 @@ import Testing
     func exportsToOneFolder() async throws {
         try await withStore { fixture in
             try await BackupPlace.with { place in
-                let first = try PictureFolder(writing: place.path("out"), fileMode: 0o600)
+                let first = try #require(try PictureFolder(writing: place.path("out"), fileMode: 0o600))
                 try first.lock()
                 try first.write([1], to: "ada.png", mode: 0o600)
 

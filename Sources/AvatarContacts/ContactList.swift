@@ -10,7 +10,7 @@ public import AvatarCore
 /// unreadable is thrown.
 ///
 /// Reading blocks the calling thread for as long as the file system takes.
-public struct ContactList: AsyncSequence, Sendable {
+public struct ContactList: RepeatableRecords, Sendable {
     /// A contact, or the reason why its record cannot be read.
     public typealias Element = ContactRecord
 

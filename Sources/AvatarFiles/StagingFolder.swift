@@ -75,6 +75,18 @@ package final class StagingFolder: Sendable {
         }
     }
 
+    /// Creates a file without a name, for data that a running piece of work needs, such as a contact list.
+    ///
+    /// - Throws: as `stage()`.
+    package func scratch() throws(AvatarStoreError) -> ScratchFile {
+        let name = nextName()
+        return try hasEnded.withLock { hasEnded throws(AvatarStoreError) in
+            try restoreFolder(unless: hasEnded)
+            let path = folder.path + "/" + name
+            return try ScratchFile(name: name, in: folder.descriptor, path: path, fileSystem: fileSystem)
+        }
+    }
+
     /// Writes an image that is in memory to the holder's folder. An image in a file is returned as it is.
     ///
     /// - Throws: as `stage()`. No new file is left then.

@@ -8,16 +8,16 @@ extension AvatarStore {
     /// If a contact has several records, the last one counts (`SyncReport.duplicates`). Images are committed in
     /// batches; on return they are in the index and on disk, and documents are on stable storage.
     ///
-    /// - Parameter records: the contact list. It is read to its end before the first request. Up to about 4 MiB of it
-    ///   stay in memory. A larger list is read a second time, and again if files have to be evicted, so it must give
-    ///   the same records each time.
+    /// - Parameter records: the contact list. It is read once, to its end, before the first request. Up to about 4 MiB of it
+    ///   stay in memory; a larger one is kept in a file of the store until the sync ends. A list of `RepeatableRecords` is
+    ///   not copied: it is read a second time, and again if files have to be evicted.
     /// - Parameter options: the policy, the limits and whether to prune. Default: the store's limits, without pruning.
     /// - Parameter total: the number of records, for the progress. Default: unknown.
     /// - Parameter progress: called as the sync advances.
     /// - Returns: the report. A cancelled task ends the sync early: what was received until then is stored and
     ///   reported.
     /// - Throws: `syncIsRunning` while another process or task syncs this store; `invalidConfiguration` for options
-    ///   outside their limits; `unreadableList` if the list gives another number of records when it is read again;
+    ///   outside their limits; `unreadableList` if `RepeatableRecords` give another number of records when they are read again;
     ///   `readOnly` in a store that is open for reading only; an error of the list, the index or the disk.
     public func sync<Records>(
         _ records: Records,
@@ -119,7 +119,12 @@ extension AvatarStore {
     /// - Throws: an error of the index.
     private func listed<Records>(_ records: Records, _ options: SyncOptions) throws -> SyncSource
     where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
-        .list(records, emailSources: options.emailSources, ignoring: try index.ignoredDigests())
+        .list(
+            records,
+            spooledTo: records is any RepeatableRecords ? nil : RecordSpool.maker(at: parts.writable?.places),
+            emailSources: options.emailSources,
+            ignoring: try index.ignoredDigests()
+        )
     }
 
     /// The items of a sync with the list `contacts`, as `listed(_:_:)` with records.

@@ -20,7 +20,7 @@ public struct AvatarSyncService: Service {
     private let store: AvatarStore
     private let pause: Duration
     private let options: SyncOptions
-    private let contacts: ContactSource
+    private let syncOnce: @Sendable (AvatarStore, SyncOptions) async throws -> SyncReport
     private let onReport: @Sendable (SyncReport) async -> Void
 
     /// A service for `store`. The first sync starts when `run` is called.
@@ -40,11 +40,43 @@ public struct AvatarSyncService: Service {
         onReport: @escaping @Sendable (SyncReport) async -> Void = { _ in },
         contacts: @escaping ContactSource = { nil }
     ) {
+        self.init(store, pause, options, onReport) { store, options in
+            guard let contacts = try await contacts() else { return try await store.sync(options: options) }
+            return try await store.sync(contacts: contacts, options: options)
+        }
+    }
+
+    /// A service for `store` whose contacts are a stream, so that they are never in memory as a whole.
+    ///
+    /// - Parameters:
+    ///   - records: supplies the records for one sync, as for `AvatarStore.sync(_:options:total:progress:)`. An error that it
+    ///     or the stream throws is logged; a stream that fails unlinks no contact.
+    ///
+    /// The other parameters are those of the initializer for arrays.
+    public init<Records>(
+        store: AvatarStore,
+        every pause: Duration,
+        options: SyncOptions = SyncOptions(),
+        onReport: @escaping @Sendable (SyncReport) async -> Void = { _ in },
+        records: @escaping @Sendable () async throws -> Records
+    ) where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
+        self.init(store, pause, options, onReport) { store, options in
+            try await store.sync(try await records(), options: options)
+        }
+    }
+
+    private init(
+        _ store: AvatarStore,
+        _ pause: Duration,
+        _ options: SyncOptions,
+        _ onReport: @escaping @Sendable (SyncReport) async -> Void,
+        syncOnce: @escaping @Sendable (AvatarStore, SyncOptions) async throws -> SyncReport
+    ) {
         self.store = store
         self.pause = pause
         self.options = options
         self.onReport = onReport
-        self.contacts = contacts
+        self.syncOnce = syncOnce
     }
 
     /// Syncs until the service group shuts down or the task is cancelled.
@@ -53,7 +85,7 @@ public struct AvatarSyncService: Service {
     public func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
-                await syncOnce()
+                await syncAndLog()
                 // A shutdown cancels the sleep, and the loop ends.
                 try? await Task.sleep(for: pause + pause * Double.random(in: 0...0.1))
             }
@@ -61,15 +93,10 @@ public struct AvatarSyncService: Service {
     }
 
     /// Runs one sync and logs its result.
-    private func syncOnce() async {
+    private func syncAndLog() async {
         let logger = store.configuration.logger
         do {
-            let report =
-                if let contacts = try await contacts() {
-                    try await store.sync(contacts: contacts, options: options)
-                } else {
-                    try await store.sync(options: options)
-                }
+            let report = try await syncOnce(store, options)
             logger.info("synced", metadata: report.metadata)
             await onReport(report)
         } catch is CancellationError {

@@ -60,6 +60,42 @@ struct EmbeddingInAServiceExamples {
         }
     }
 
+    /// Stands in for a database of the host program.
+    private struct Database {
+        let url: String
+
+        func people() async throws -> AsyncThrowingStream<Contact, any Error> {
+            AsyncThrowingStream { stream in
+                stream.yield(Contact(id: "42", avatarURL: url))
+                stream.finish()
+            }
+        }
+    }
+
+    @Test func theContactsMayBeAStream() async throws {
+        try await Place.with { avatars in
+            let database = Database(url: avatars.serve("/ada.png"))
+            let store = try await AvatarStore.open(directory: avatars)
+
+            let sync = AvatarSyncService(
+                store: store,
+                every: .seconds(900),
+                records: { try await database.people().map(ContactRecord.contact) }
+            )
+
+            let running = Task { try await sync.run() }
+            try await avatars.origin.waitForRequests()
+            running.cancel()
+            try await running.value
+
+            let report = try await store.sync(database.people().map(ContactRecord.contact))
+
+            #expect(report.contacts == 1 && report.fresh + report.fetched == 1)
+            #expect(try store.avatar(forContact: "42")?.bytes == Place.picture("/ada.png"))
+            try await store.close()
+        }
+    }
+
     @Test func requestHandlersReadWithoutWaiting() async throws {
         try await Place.with { avatars in
             let store = try await AvatarStore.open(directory: avatars)

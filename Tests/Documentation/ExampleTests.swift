@@ -19,7 +19,7 @@ struct ExampleTests {
     private static let catalogue = "Sources/AvatarStore/AvatarStore.docc/"
 
     @Test(arguments: [
-        ("GettingStarted", 7), ("EmbeddingInAService", 6), ("StorageClassesAndTheBudget", 4),
+        ("GettingStarted", 7), ("EmbeddingInAService", 8), ("StorageClassesAndTheBudget", 4),
         ("FreshnessAndOffline", 5),
         ("AfterACrash", 3), ("ContactsAndChanges", 10), ("TestingWithAvatarStoreTesting", 3), ("AvatarStore", 1),
         ("OriginClients", 3), ("MovingFromAnotherCache", 1), ("ContactLists", 1),

@@ -75,6 +75,11 @@ public enum ContactRecord: Hashable, Sendable {
     case unreadable(line: Int, reason: String, list: String? = nil, record: Int? = nil)
 }
 
+/// Records that can be read again: each iteration begins at the first record and gives the same ones, as for a file.
+///
+/// `AvatarStore.sync(_:options:total:progress:)` reads such a list again where it would copy the records of another sequence.
+public protocol RepeatableRecords: AsyncSequence where Element == ContactRecord {}
+
 /// One image of a contact in a contact list.
 public enum ContactImage: Hashable, Sendable {
     /// An image at a URL, unchecked and as the list spells it.

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// The last record of such a contact counts, and nothing of the others may reach the store. So the whole list is
 /// surveyed before the first record is used. The survey takes 12 bytes per contact while it reads. It also keeps the
-/// records if they take at most 4 MiB in all, so that a list of ordinary size is read only once.
+/// records: in memory if they take at most 4 MiB in all, else in a file, unless the list can be read again.
 struct ListSurvey: Sendable {
     /// The last record of a contact that has several.
     private struct LastRecord {
@@ -13,6 +13,14 @@ struct ListSurvey: Sendable {
         var position: Int
         /// Its file and line, for the report.
         var place: ListPlace?
+    }
+
+    /// Where later reads take the records from.
+    enum Records: Sendable {
+        case memory([ContactRecord])
+        case file(RecordSpool)
+        /// The list itself, which can be read again.
+        case list
     }
 
     /// The limit for the records kept in memory, in bytes.
@@ -26,11 +34,20 @@ struct ListSurvey: Sendable {
     private var keptBytes = 0
     /// The number of records in the list.
     private(set) var count = 0
-    /// All records; `nil` if they are too large to be kept.
-    private(set) var records: [ContactRecord]? = []
+    /// Where all records are.
+    private(set) var records = Records.memory([])
+    /// Creates the file for a long list; `nil` if the list can be read again.
+    private let makeSpool: (@Sendable () throws -> RecordSpool)?
+
+    /// The survey of a list of which nothing is read yet.
+    init(spooledTo makeSpool: (@Sendable () throws -> RecordSpool)?) {
+        self.makeSpool = makeSpool
+    }
 
     /// Adds the next record of the list.
-    mutating func add(_ record: ContactRecord) {
+    ///
+    /// - Throws: an error of the disk.
+    mutating func add(_ record: ContactRecord) throws {
         if case .contact(let contact) = record, contact.idFault == nil {
             if !named.insert(contact.id) {
                 lastRecords[KeyFingerprint(contact.id)] = LastRecord(position: count, place: contact.place)
@@ -38,12 +55,39 @@ struct ListSurvey: Sendable {
         }
         count += 1
         keptBytes += record.byteCount
-        if keptBytes <= Self.mostKeptBytes { records?.append(record) } else { records = nil }
+        try keep(record)
+    }
+
+    private mutating func keep(_ record: ContactRecord) throws {
+        let former = records
+        // The only reference to what was kept so far, so that appending does not copy it.
+        records = .list
+        switch former {
+        case .memory(var kept) where keptBytes <= Self.mostKeptBytes:
+            kept.append(record)
+            records = .memory(kept)
+        case .memory(let kept):
+            guard var spool = try makeSpool?() else { return }
+            for record in kept { try spool.append(record) }
+            try spool.append(record)
+            records = .file(spool)
+        case .file(var spool):
+            try spool.append(record)
+            records = .file(spool)
+        case .list:
+            return
+        }
     }
 
     /// Ends the survey, and frees the memory that only reading needs.
-    mutating func finish() {
+    ///
+    /// - Throws: an error of the disk.
+    mutating func finish() throws {
         named = FingerprintSet()
+        if case .file(var spool) = records {
+            try spool.flush()
+            records = .file(spool)
+        }
     }
 
     /// Checks that a later read gave the same number of records.

@@ -23,40 +23,53 @@ struct SyncSource: Sendable {
     ///
     /// The first walk begins with a survey of the whole list. Records that the survey kept are not read again.
     ///
+    /// - Parameter makeSpool: creates the file that keeps the records of a long list; `nil` to read them from the list again.
     /// - Parameter emailSources: the services to request for contacts without an image of their own, in this order.
     /// - Parameter ignored: the digests of pictures that count as none.
     static func list<Records>(
         _ records: Records,
+        spooledTo makeSpool: (@Sendable () throws -> RecordSpool)?,
         emailSources: [EmailSource],
         ignoring ignored: Set<[UInt8]>
     ) -> SyncSource
     where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
         let shared = SharedSurvey()
         return SyncSource {
-            var survey = ListSurvey()
-            var iterator = records.makeAsyncIterator()
+            var survey = ListSurvey(spooledTo: makeSpool)
+            // A sequence that can be read only once may refuse a second iterator, so none is made before it is used.
+            var iterator: Records.AsyncIterator?
+            var reader: RecordSpool.Reader?
             var position = 0
             return { limit in
                 guard let list = shared.found else {
+                    var list = iterator ?? records.makeAsyncIterator()
                     for _ in 0..<Self.mostSurveyed {
-                        guard let record = try await iterator.next(isolation: #isolation) else {
-                            survey.finish()
+                        guard let record = try await list.next(isolation: #isolation) else {
+                            try survey.finish()
                             shared.found = survey
-                            iterator = records.makeAsyncIterator()
-                            break
+                            iterator = nil
+                            return [.nothingYet]
                         }
-                        survey.add(record)
+                        try survey.add(record)
                     }
+                    iterator = list
                     return [.nothingYet]
                 }
                 var items: [SyncItem] = []
                 var bytes = 0
                 let end = position + limit
                 while position < end, bytes < Self.mostPhotoBytes {
-                    let next =
-                        if let kept = list.records { position < kept.count ? kept[position] : nil } else {
-                            try await iterator.next(isolation: #isolation)
-                        }
+                    let next: ContactRecord?
+                    switch list.records {
+                    case .memory(let kept):
+                        next = position < kept.count ? kept[position] : nil
+                    case .file(let spool):
+                        if reader == nil { reader = RecordSpool.Reader(spool) }
+                        next = try reader?.next()
+                    case .list:
+                        if iterator == nil { iterator = records.makeAsyncIterator() }
+                        next = try await iterator?.next(isolation: #isolation)
+                    }
                     guard let record = next else {
                         try list.requireCount(position)
                         break
@@ -78,7 +91,7 @@ struct SyncSource: Sendable {
         emailSources: [EmailSource],
         ignoring ignored: Set<[UInt8]>
     ) -> SyncSource {
-        list(ContactArray(contacts: contacts), emailSources: emailSources, ignoring: ignored)
+        list(ContactArray(contacts: contacts), spooledTo: nil, emailSources: emailSources, ignoring: ignored)
     }
 
     /// The entries that are due at `time`, of hosts that may get requests; a few of each host in turn.
@@ -226,7 +239,7 @@ extension Contact {
 }
 
 /// An array of contacts as an asynchronous sequence of records.
-private struct ContactArray: AsyncSequence, Sendable {
+private struct ContactArray: RepeatableRecords, Sendable {
     typealias Element = ContactRecord
     let contacts: [Contact]
 

@@ -3,7 +3,7 @@ import AvatarContacts
 import AvatarStore
 
 /// The contact lists that the arguments of `sync` name, read one after the other as a single sequence of records.
-struct ContactLists: AsyncSequence, Sendable {
+struct ContactLists: RepeatableRecords, Sendable {
     /// Records of all lists, unreadable ones included.
     typealias Element = ContactRecord
 

@@ -39,6 +39,27 @@ struct AvatarSyncServiceTests {
         }
     }
 
+    @Test func theServiceTakesAStream() async throws {
+        try await StoreFixture.withStore { fixture in
+            let url = fixture.serve(SampleImage.png(seed: 1, byteCount: 900), at: "/a.png")
+            let (reports, reported) = AsyncStream.makeStream(of: SyncReport.self)
+            let service = AvatarSyncService(store: fixture.store, every: .zero, onReport: { reported.yield($0) }) {
+                let (people, source) = AsyncThrowingStream.makeStream(of: Contact.self)
+                source.yield(Contact(id: "a", avatarURL: url))
+                source.finish()
+                return people.map(ContactRecord.contact)
+            }
+            let running = Task { try await service.run() }
+
+            let both = await reports.prefix(2).reduce(into: []) { $0.append($1) }
+            running.cancel()
+            try await running.value
+
+            #expect(both.map(\.fetched) == [1, 0] && both.map(\.contacts) == [1, 1])
+            #expect(try fixture.store.avatar(forContact: "a") != nil)
+        }
+    }
+
     @Test func aShutdownEndsTheRunningSync_andReceivedImagesAreStored() async throws {
         try await StoreFixture.withStore { fixture in
             let contacts = (0..<200).map { number in

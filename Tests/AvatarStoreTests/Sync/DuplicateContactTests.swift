@@ -1,5 +1,6 @@
 import AvatarStore
 import AvatarStoreTesting
+import Synchronization
 import Testing
 
 /// A contact with several records in a list: the last one counts.
@@ -77,11 +78,7 @@ struct DuplicateContactTests {
 
             #expect(report.contacts == 4 && report.saved == 4 && report.duplicates == 1)
             #expect(try fixture.store.avatar(forContact: "0")?.bytes == photos[4].bytes)
-            let onlyOnce = AsyncStream<ContactRecord> { stream in
-                for contact in contacts { stream.yield(.contact(contact)) }
-                stream.finish()
-            }
-            await #expect { try await fixture.store.sync(onlyOnce) } throws: {
+            await #expect { try await fixture.store.sync(ShrinkingList(RecordList(contacts))) } throws: {
                 ($0 as? AvatarStoreError)?.code == .unreadableList
             }
             try fixture.expectConsistent()
@@ -105,8 +102,27 @@ struct DuplicateContactTests {
     }
 }
 
+/// Records of which each iteration gives one less.
+private struct ShrinkingList: RepeatableRecords, Sendable {
+    private let list: RecordList
+    private let reads = Counter()
+
+    private final class Counter: Sendable {
+        let value = Atomic(0)
+    }
+
+    init(_ list: RecordList) {
+        self.list = list
+    }
+
+    func makeAsyncIterator() -> RecordList.AsyncIterator {
+        let count = reads.value.add(1, ordering: .relaxed).oldValue
+        return RecordList(records: list.records.dropLast(count)).makeAsyncIterator()
+    }
+}
+
 /// Records that can be read several times.
-struct RecordList: AsyncSequence, Sendable {
+struct RecordList: RepeatableRecords, Sendable {
     typealias Element = ContactRecord
     var records: [ContactRecord]
 

@@ -4,7 +4,7 @@ import Foundation
 
 /// The contacts in cards of an address book, fifty cards at a time, so that memory holds only a few photos.
 ///
-/// A sync may read them twice, so each iteration requests the cards again.
+/// A sync reads them once, and keeps a copy of a long list in the store.
 struct ChangedContacts: AsyncSequence, Sendable {
     typealias Element = ContactRecord
 

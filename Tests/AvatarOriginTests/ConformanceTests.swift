@@ -60,6 +60,61 @@ struct ConformanceTests {
         #expect(failure?.check == check.name)
         #expect(failure?.reason.isEmpty == false)
     }
+
+    /// More clients than the machine may have cores, so that they would take all threads of tasks.
+    @Test(arguments: [true, false])
+    func clientThatNeverEndsIsGivenUp(spins: Bool) async throws {
+        let stop = EndlessClient.Stop()
+        defer { stop.isRequested.store(true, ordering: .relaxed) }
+        let conformance = OriginClientConformance { _ in EndlessClient(spins: spins, stop: stop) }
+        let check = try #require(OriginClientConformance.checks.first { $0.name == "requestTarget" })
+
+        await withTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    let failure = await #expect(throws: OriginClientConformance.Failure.self) {
+                        try await conformance.run(check, within: .milliseconds(200))
+                    }
+                    #expect(
+                        failure?.reason == "the client did not finish within 0.2 seconds, and ignored its cancellation"
+                    )
+                }
+            }
+        }
+    }
+
+    @Test func clientThatEndsLateHasNotFinished() async throws {
+        let conformance = OriginClientConformance { _ in EndlessClient(spins: nil, stop: EndlessClient.Stop()) }
+        let check = try #require(OriginClientConformance.checks.first { $0.name == "requestTarget" })
+
+        let failure = await #expect(throws: OriginClientConformance.Failure.self) {
+            try await conformance.run(check, within: .milliseconds(50))
+        }
+
+        #expect(failure?.reason == "the client did not finish within 0.05 seconds")
+    }
+}
+
+/// A client that returns nothing.
+struct EndlessClient: OriginClient {
+    final class Stop: Sendable {
+        let isRequested = Atomic(false)
+    }
+
+    /// Whether it occupies its thread; `nil` if it ends when its task is cancelled.
+    let spins: Bool?
+    let stop: Stop
+
+    func send<Result: Sendable>(
+        _ request: OriginRequest,
+        receive: (OriginResponse) async throws -> Result
+    ) async throws -> Result {
+        while !stop.isRequested.load(ordering: .relaxed) {
+            if spins != true { await Task.yield() }
+            if spins == nil { try Task.checkCancellation() }
+        }
+        throw CancellationError()
+    }
 }
 
 /// A client with one fault, named by the check that must find it.

@@ -20,11 +20,17 @@ final class ConformanceTrial: Sendable {
     /// The origin of this check. It responds with 404 until the check sets a response.
     let origin: LoopbackOrigin
     private let check: String
+    private let threads: TrialThreads
     private let end: Mutex<(@Sendable () async throws -> Void)?>
 
-    /// The trial of `subject` for `check`.
-    init(check: String, subject: OriginClientConformance.Subject, origin: LoopbackOrigin) {
-        (self.check, self.origin, client) = (check, origin, subject.client)
+    /// The trial of `subject` for `check`, whose tasks run on `threads`.
+    init(
+        check: String,
+        subject: OriginClientConformance.Subject,
+        origin: LoopbackOrigin,
+        threads: TrialThreads
+    ) {
+        (self.check, self.origin, client, self.threads) = (check, origin, subject.client, threads)
         end = Mutex(subject.shutDown)
     }
 
@@ -36,6 +42,12 @@ final class ConformanceTrial: Sendable {
         guard let end = end.withLock({ $0.take() }) else { return false }
         try await end()
         return true
+    }
+
+    /// Begins `work` in a task on the threads of the check.
+    @discardableResult
+    func task(_ work: @escaping @Sendable () async throws -> Void) -> Task<Void, any Error> {
+        Task(executorPreference: threads) { try await work() }
     }
 
     // MARK: Requests

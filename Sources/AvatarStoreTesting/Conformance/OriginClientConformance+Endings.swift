@@ -5,10 +5,10 @@ import Synchronization
 extension OriginClientConformance {
     static let endings: [Check] = [
         .required("cancelledBefore", "A cancelled task sends no request.") { trial in
-            let task = Task {
+            let task = trial.task {
                 // The task is cancelled by now, or waits until it is.
                 while !Task.isCancelled { await Task.yield() }
-                return try await trial.get("/a.png")
+                _ = try await trial.get("/a.png")
             }
             task.cancel()
             try trial.expect(await task.isCancelledError, "the client did not throw a CancellationError")
@@ -19,7 +19,7 @@ extension OriginClientConformance {
             trial.origin.setResponse(.hang, for: "/a.png")
             try await trial.expectPromptEnd { trial in
                 trial.origin.resetCounts()
-                let task = Task { _ = try await trial.get("/a.png") }
+                let task = trial.task { _ = try await trial.get("/a.png") }
                 try await trial.wait(for: "the request") { trial.origin.requestCount == 1 }
                 return task
             }
@@ -30,7 +30,7 @@ extension OriginClientConformance {
             trial.origin.setResponse(response.behaving(.drip(byteCount: 1, interval: .milliseconds(20))), for: "/a.png")
             try await trial.expectPromptEnd { trial in
                 trial.origin.resetCounts()
-                let task = Task { _ = try await trial.get("/a.png") }
+                let task = trial.task { _ = try await trial.get("/a.png") }
                 try await trial.wait(for: "the third byte") { trial.origin.bytesSent >= 3 }
                 return task
             }
@@ -40,7 +40,7 @@ extension OriginClientConformance {
             trial.origin.setResponse(LoopbackOrigin.Response(body: .generated(byteCount: 100_000_000)), for: "/a.png")
             try await trial.expectPromptEnd { trial in
                 let (reading, hasBegun) = AsyncStream.makeStream(of: Void.self)
-                let task = Task {
+                let task = trial.task {
                     try await trial.client.send(OriginRequest(url: trial.origin.url("/a.png"))) { response in
                         _ = try await response.body.next()
                         hasBegun.finish()
@@ -60,10 +60,10 @@ extension OriginClientConformance {
             }
         ) { trial in
             trial.origin.setResponse(.hang, for: "/a.png")
-            let first = Task { _ = try await trial.get("/a.png") }
+            let first = trial.task { _ = try await trial.get("/a.png") }
             try await trial.wait(for: "the first request") { trial.origin.requestCount == 1 }
             try await trial.expectPromptEnd { trial in
-                Task { _ = try await trial.get("/a.png") }
+                trial.task { _ = try await trial.get("/a.png") }
             }
             first.cancel()
             try trial.expect(await first.isCancelledError, "the client did not throw a CancellationError")
@@ -125,8 +125,8 @@ extension OriginClientConformance {
             trial.origin.setResponse(.hang, for: "/a.png")
             let slow = LoopbackOrigin.Response(body: .generated(byteCount: 1_000_000))
             trial.origin.setResponse(slow.behaving(.drip(byteCount: 1, interval: .milliseconds(20))), for: "/b.png")
-            let waiting = Task { _ = try await trial.get("/a.png") }
-            let reading = Task { _ = try await trial.get("/b.png") }
+            let waiting = trial.task { _ = try await trial.get("/a.png") }
+            let reading = trial.task { _ = try await trial.get("/b.png") }
             try await trial.wait(for: "both requests") { trial.origin.requestCount == 2 && trial.origin.bytesSent > 0 }
             guard try await trial.shutDown() else {
                 waiting.cancel()

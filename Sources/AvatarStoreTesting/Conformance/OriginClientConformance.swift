@@ -85,43 +85,67 @@ public struct OriginClientConformance: Sendable {
 
     /// The time limit of one check.
     private static let timeLimit = Duration.seconds(60)
+    /// The time that a client has to end after the limit, when its task was cancelled.
+    private static let longestEnd = Duration.seconds(5)
 
     /// Runs `check` with a client of its own.
     ///
-    /// - Throws: `Failure` if the client fails the check, or if the check takes longer than 60 seconds although its task
-    ///   was cancelled; `LoopbackOriginError` if no origin can start; the errors of `makeClient` and `shutDown`.
+    /// The client runs on threads of the check. After the time limit a client that ignores the cancellation of its task, or
+    /// never suspends, is given up: this call throws, and the client goes on on its thread.
+    ///
+    /// - Throws: `Failure` if the client fails the check, or if the check takes longer than 60 seconds;
+    ///   `LoopbackOriginError` if no origin can start; the errors of `makeClient` and `shutDown`.
     public func run(_ check: Check) async throws {
-        let origin = try await LoopbackOrigin.start()
-        do {
-            let subject = try await makeSubject(check.settings)
-            let trial = ConformanceTrial(check: check.name, subject: subject, origin: origin)
-            do {
-                try await Self.limited(trial) { try await check.work(trial) }
-            } catch {
-                try await trial.shutDown()
-                throw trial.failure(for: error)
-            }
-            try await trial.shutDown()
-        } catch {
-            try await origin.stop()
-            throw error
-        }
-        try await origin.stop()
+        try await run(check, within: Self.timeLimit)
     }
 
-    private static func limited(
-        _ trial: ConformanceTrial,
-        _ work: @escaping @Sendable () async throws -> Void
-    ) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await work() }
-            group.addTask {
-                try await Task.sleep(for: timeLimit)
-                throw trial.failed("the client did not finish within \(timeLimit)")
-            }
-            defer { group.cancelAll() }
-            try await group.next()
+    /// As `run(_:)`, with another time limit.
+    package func run(_ check: Check, within limit: Duration) async throws {
+        let origin = try await LoopbackOrigin.start()
+        let (results, result) = AsyncStream.makeStream(of: Result<Void, any Error>.self)
+        let threads = TrialThreads()
+        let begun = ContinuousClock.now
+        func late(_ more: String = "") -> Failure {
+            Failure(check: check.name, reason: "the client did not finish within \(limit)" + more)
         }
+        let work = Task(executorPreference: threads) {
+            do {
+                try await perform(check, origin, threads)
+                result.yield(.success(()))
+            } catch {
+                result.yield(.failure(ContinuousClock.now - begun < limit ? error : late()))
+            }
+            threads.end()
+        }
+        let watch = Task {
+            try await Task.sleep(for: limit)
+            work.cancel()
+            try await Task.sleep(for: min(limit, Self.longestEnd))
+            result.yield(.failure(late(", and ignored its cancellation")))
+        }
+        // In a task of its own, because a cancelled task reads no stream.
+        let first = Task { await results.first { _ in true } }
+        let outcome = await withTaskCancellationHandler {
+            await first.value
+        } onCancel: {
+            work.cancel()
+        }
+        watch.cancel()
+        try await origin.stop()
+        try outcome?.get()
+    }
+
+    /// Makes the client, runs the check and shuts the client down.
+    private func perform(_ check: Check, _ origin: LoopbackOrigin, _ threads: TrialThreads) async throws {
+        let subject = try await makeSubject(check.settings)
+        let trial = ConformanceTrial(check: check.name, subject: subject, origin: origin, threads: threads)
+        do {
+            try await check.work(trial)
+        } catch {
+            try await trial.shutDown()
+            throw trial.failure(for: error)
+        }
+        try await trial.shutDown()
     }
 }
 

@@ -1,0 +1,58 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// The threads of one check, so that a client that blocks or spins takes no thread of other tasks.
+///
+/// A thread that a client never gives back stays until the process ends.
+final class TrialThreads: TaskExecutor {
+    private struct State {
+        var jobs: [UnownedJob] = []
+        var hasEnded = false
+    }
+
+    private let state = Mutex(State())
+    private let available = DispatchSemaphore(value: 0)
+    /// Enough for the requests that a check has in progress at once, if each blocks its thread.
+    private static let count = 4
+
+    init() {
+        for _ in 0..<Self.count {
+            Thread { self.runJobs() }.start()
+        }
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let hasEnded = state.withLock { state in
+            if !state.hasEnded { state.jobs.append(job) }
+            return state.hasEnded
+        }
+        guard hasEnded else {
+            available.signal()
+            return
+        }
+        // A task that outlives its check.
+        Thread { job.runSynchronously(on: self.asUnownedTaskExecutor()) }.start()
+    }
+
+    /// Ends the threads once they have run all jobs.
+    func end() {
+        state.withLock { $0.hasEnded = true }
+        for _ in 0..<Self.count { available.signal() }
+    }
+
+    private func runJobs() {
+        while true {
+            available.wait()
+            let (job, hasEnded) = state.withLock { state in
+                (state.jobs.isEmpty ? nil : state.jobs.removeFirst(), state.hasEnded)
+            }
+            guard let job else {
+                if hasEnded { return }
+                continue
+            }
+            job.runSynchronously(on: asUnownedTaskExecutor())
+        }
+    }
+}

@@ -1,5 +1,6 @@
 public import AvatarCore
 public import Logging
+public import Metrics
 
 #if HTTPOrigin
 public import AvatarOrigin
@@ -41,7 +42,7 @@ extension AvatarStore {
         /// The permission bits of files the store creates. Default: `0o600`, readable by their owner only. Must include
         /// `0o600` and no execute bit. A folder also gets the execute bit for each class of users that may read.
         public var fileMode: UInt32
-        /// Whether SVG is accepted as an image. It can hold scripts. Default: no.
+        /// Whether this process accepts SVG as an image, whatever `Setting.allowsSVG` is. It can hold scripts. Default: no.
         public var allowsSVG: Bool
         /// How freshness is judged: `offlineFirst` prefers a stale image to none, `strict` follows RFC 9111 to the
         /// letter. Default: `offlineFirst`.
@@ -78,6 +79,9 @@ extension AvatarStore {
         public var clock: any WallClock
         /// Receives reports that no call can return. Default: no output.
         public var logger: Logger
+        /// The backend of swift-metrics for the metrics of this store. Default: `nil`, the one that the program installs for all
+        /// its libraries (`MetricsSystem.bootstrap`).
+        public var metrics: (any MetricsFactory)?
         /// Changes the configuration by the network options that the store keeps, once its index is open. Default: `nil`, they
         /// are not read.
         package var adoptSettings: (@Sendable (inout Configuration, NetworkSettings) throws -> Void)?
@@ -100,7 +104,8 @@ extension AvatarStore {
             originClient: (any OriginClient)? = nil,
             http: HTTPOrigin.Configuration = HTTPOrigin.Configuration(),
             clock: (any WallClock)? = nil,
-            logger: Logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() }
+            logger: Logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() },
+            metrics: (any MetricsFactory)? = nil
         ) {
             self.init(
                 layout: StoreLayout(directory: directory),
@@ -117,7 +122,8 @@ extension AvatarStore {
                 originClient: originClient,
                 http: http,
                 clock: clock,
-                logger: logger
+                logger: logger,
+                metrics: metrics
             )
         }
 
@@ -138,7 +144,8 @@ extension AvatarStore {
             originClient: (any OriginClient)? = nil,
             http: HTTPOrigin.Configuration = HTTPOrigin.Configuration(),
             clock: (any WallClock)? = nil,
-            logger: Logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() }
+            logger: Logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() },
+            metrics: (any MetricsFactory)? = nil
         ) {
             self.layout = layout
             self.access = access
@@ -155,6 +162,7 @@ extension AvatarStore {
             self.http = http
             self.clock = clock ?? SystemClock()
             self.logger = logger
+            self.metrics = metrics
         }
         #else
         /// A configuration of a store that keeps everything under `directory`, an absolute path. The other parameters
@@ -173,7 +181,8 @@ extension AvatarStore {
             connectionsPerHost: Int = 8,
             originClient: (any OriginClient)? = nil,
             clock: (any WallClock)? = nil,
-            logger: Logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() }
+            logger: Logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() },
+            metrics: (any MetricsFactory)? = nil
         ) {
             self.init(
                 layout: StoreLayout(directory: directory),
@@ -189,7 +198,8 @@ extension AvatarStore {
                 connectionsPerHost: connectionsPerHost,
                 originClient: originClient,
                 clock: clock,
-                logger: logger
+                logger: logger,
+                metrics: metrics
             )
         }
 
@@ -209,7 +219,8 @@ extension AvatarStore {
             connectionsPerHost: Int = 8,
             originClient: (any OriginClient)? = nil,
             clock: (any WallClock)? = nil,
-            logger: Logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() }
+            logger: Logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() },
+            metrics: (any MetricsFactory)? = nil
         ) {
             self.layout = layout
             self.access = access
@@ -225,6 +236,7 @@ extension AvatarStore {
             self.originClient = originClient
             self.clock = clock ?? SystemClock()
             self.logger = logger
+            self.metrics = metrics
         }
         #endif
 

@@ -202,7 +202,7 @@ public final class AvatarStore: Sendable {
         needsRecovery = try state.hasOpenBoot || !state.pendingHolders.isEmpty || places.hasOtherHolders()
         places.suspects = SuspectFiles(index, logger: configuration.logger)
         let accesses = AccessRecorder(clock: configuration.clock)
-        let metrics = StoreMetrics()
+        let metrics = StoreMetrics(configuration.metrics)
         let writer = StoreWriter(index: index, places: places, accesses: accesses, metrics: metrics)
         accesses.onFull { [weak writer, logger = configuration.logger] in
             Task { await writer?.flushAccesses(reportingTo: logger) }
@@ -237,7 +237,7 @@ public final class AvatarStore: Sendable {
         hasUnlistedFiles = false
         needsRecovery = false
         parts = StoreParts(configuration: configuration, index: index, roots: roots, writable: nil)
-        fetching = FetchParts(parts, StoreMetrics())
+        fetching = FetchParts(parts, StoreMetrics(configuration.metrics))
     }
 
     /// Writes buffered access times and closes the index and the connections to origins. Do not use the store

@@ -1,7 +1,8 @@
 import AvatarCore
 import Metrics
 
-/// The metrics of a store, for the backend of swift-metrics that the program installs. Without one they cost next to nothing.
+/// The metrics of a store, for the backend of `Configuration.metrics`, else the one that the program installs. Without one they cost
+/// next to nothing.
 ///
 /// | label | kind | counts |
 /// |---|---|---|
@@ -20,19 +21,46 @@ import Metrics
 struct StoreMetrics: Sendable {
     private static let prefix = "avatar_store_"
 
-    private let hits = Counter(label: prefix + "reads_total", dimensions: [("source", "store")])
-    private let revalidated = Counter(label: prefix + "reads_total", dimensions: [("source", "revalidated")])
-    private let fetched = Counter(label: prefix + "reads_total", dimensions: [("source", "origin")])
-    private let misses = Counter(label: prefix + "misses_total")
-    private let images = Counter(label: prefix + "fetches_total", dimensions: [("outcome", "image")])
-    private let notModified = Counter(label: prefix + "fetches_total", dimensions: [("outcome", "notModified")])
-    private let requests = Counter(label: prefix + "requests_total")
-    private let receivedBytes = Counter(label: prefix + "received_bytes_total")
-    private let fetchTime = Timer(label: prefix + "fetch_seconds", preferredDisplayUnit: .seconds)
-    private let commitTime = Timer(label: prefix + "commit_seconds", preferredDisplayUnit: .seconds)
-    private let evictions = Counter(label: prefix + "evictions_total")
-    private let evictedBytes = Counter(label: prefix + "evicted_bytes_total")
-    private let cachesBytes = Gauge(label: prefix + "caches_bytes")
+    /// The backend.
+    private let factory: any MetricsFactory
+    private let hits: Counter
+    private let revalidated: Counter
+    private let fetched: Counter
+    private let misses: Counter
+    private let images: Counter
+    private let notModified: Counter
+    private let requests: Counter
+    private let receivedBytes: Counter
+    private let fetchTime: Timer
+    private let commitTime: Timer
+    private let evictions: Counter
+    private let evictedBytes: Counter
+    private let cachesBytes: Gauge
+
+    /// Metrics for the backend `factory`; `nil` for the one that the program installs for all its libraries.
+    init(_ factory: (any MetricsFactory)?) {
+        let factory = factory ?? MetricsSystem.factory
+        self.factory = factory
+        func counter(_ name: String, _ dimensions: [(String, String)] = []) -> Counter {
+            Counter(label: Self.prefix + name, dimensions: dimensions, factory: factory)
+        }
+        func timer(_ name: String) -> Timer {
+            Timer(label: Self.prefix + name, preferredDisplayUnit: .seconds, factory: factory)
+        }
+        hits = counter("reads_total", [("source", "store")])
+        revalidated = counter("reads_total", [("source", "revalidated")])
+        fetched = counter("reads_total", [("source", "origin")])
+        misses = counter("misses_total")
+        images = counter("fetches_total", [("outcome", "image")])
+        notModified = counter("fetches_total", [("outcome", "notModified")])
+        requests = counter("requests_total")
+        receivedBytes = counter("received_bytes_total")
+        fetchTime = timer("fetch_seconds")
+        commitTime = timer("commit_seconds")
+        evictions = counter("evictions_total")
+        evictedBytes = counter("evicted_bytes_total")
+        cachesBytes = Gauge(label: Self.prefix + "caches_bytes", factory: factory)
+    }
 
     /// Counts a read that gave an image.
     func read(from source: AvatarFile.Source) {
@@ -58,7 +86,11 @@ struct StoreMetrics: Sendable {
         case .notModified: notModified.increment()
         case .failed(let failure):
             // The kinds are a fixed set, and the backend returns the existing counter.
-            Counter(label: Self.prefix + "fetches_total", dimensions: [("outcome", failure.kind.rawValue)]).increment()
+            Counter(
+                label: Self.prefix + "fetches_total",
+                dimensions: [("outcome", failure.kind.rawValue)],
+                factory: factory
+            ).increment()
         }
     }
 

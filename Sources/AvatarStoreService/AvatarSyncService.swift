@@ -49,10 +49,12 @@ public struct AvatarSyncService: Service {
     /// A service for `store` whose contacts are a stream, so that they are never in memory as a whole.
     ///
     /// - Parameters:
+    ///   - store: as for the other initializer.
+    ///   - pause: as for the other initializer.
+    ///   - options: as for the other initializer.
+    ///   - onReport: as for the other initializer.
     ///   - records: supplies the records for one sync, as for `AvatarStore.sync(_:options:total:progress:)`. An error that it
     ///     or the stream throws is logged; a stream that fails unlinks no contact.
-    ///
-    /// The other parameters are those of the initializer for arrays.
     public init<Records>(
         store: AvatarStore,
         every pause: Duration,

@@ -4,7 +4,7 @@ import Metrics
 import MetricsTestKit
 import Testing
 
-/// The metrics that a backend receives. A process has one backend for all tests, so the counts are checked as minimums.
+/// The metrics that a backend receives. A process has one installed backend for all tests, so its counts are checked as minimums.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct MetricsTests {
     private static let backend: TestMetrics = {
@@ -15,6 +15,26 @@ struct MetricsTests {
 
     private func total(_ label: String, _ dimensions: [(String, String)] = []) throws -> Int64 {
         try Self.backend.expectCounter("avatar_store_" + label, dimensions).values.reduce(0, +)
+    }
+
+    @Test func storesHaveBackendsOfTheirOwn() async throws {
+        let (first, second) = (TestMetrics(), TestMetrics())
+        for (backend, count) in [(first, 1), (second, 3)] {
+            try await StoreFixture.withStore({ $0.metrics = backend }) { fixture in
+                let url = fixture.serve(SampleImage.png(seed: 1, byteCount: 900), at: "/a.png")
+                for _ in 0..<count { _ = try await fixture.store.avatar(for: url) }
+                fixture.origin.setResponse(.status(404), for: "/a.png")
+                _ = try await fixture.store.avatar(for: url, options: FetchOptions(policy: .reload))
+            }
+        }
+
+        for (backend, hits) in [(first, 0), (second, 2)] {
+            let reads = try backend.expectCounter("avatar_store_reads_total", [("source", "store")]).values
+            #expect(reads.filter { $0 > 0 }.count >= hits)
+            let gone = try backend.expectCounter("avatar_store_fetches_total", [("outcome", "gone")]).values
+            #expect(gone == [1])
+            #expect(try backend.expectCounter("avatar_store_fetches_total", [("outcome", "image")]).values == [1])
+        }
     }
 
     @Test func readsFetchesAndBytesAreCounted() async throws {

@@ -18,15 +18,30 @@ public struct Contact: Hashable, Sendable {
     /// The place of the record in its list; `nil` if unknown. Comparing two contacts ignores it.
     public var place: ListPlace?
 
-    /// The contact `id`, with one picture at `avatarURL`, or none.
-    public init(id: String, name: String? = nil, avatarURL: String? = nil, emails: [String] = []) {
-        self.init(id: id, name: name, emails: emails, images: avatarURL.map { [.url($0)] } ?? [])
+    /// The contact `id`, with one picture at `avatarURL`, or none. The other parameters are described at the properties of their
+    /// names.
+    public init(
+        id: String,
+        name: String? = nil,
+        avatarURL: String? = nil,
+        lowDataURL: String? = nil,
+        emails: [String] = []
+    ) {
+        let images = avatarURL.map { [ContactImage.url($0)] } ?? []
+        self.init(id: id, name: name, lowDataURL: lowDataURL, emails: emails, images: images)
     }
 
     /// The contact `id` with `images`, the preferred one first.
-    public init(id: String, name: String? = nil, emails: [String] = [], images: [ContactImage]) {
+    public init(
+        id: String,
+        name: String? = nil,
+        lowDataURL: String? = nil,
+        emails: [String] = [],
+        images: [ContactImage]
+    ) {
         self.id = id
         self.name = name
+        self.lowDataURL = lowDataURL
         self.emails = emails
         self.images = images
     }

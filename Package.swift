@@ -547,12 +547,23 @@ let package = Package(
             exclude: ["Recorded"],
             swiftSettings: swiftSettings
         ),
-        // Compiles and runs the examples of all pages, and checks the picture of the modules.
+        // Compares the pages with the examples that are compiled, runs their commands, and checks the picture of the modules.
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "avatars", "AvatarSQLite", "AvatarStore", "AvatarStoreHTTP", "AvatarStoreService", "AvatarContacts",
-                "AvatarStoreTesting", "ProgramRunning",
+                "avatars", "AvatarSQLite", "AvatarStore", "AvatarContacts", "AvatarStoreTesting", "ProgramRunning",
+            ],
+            path: "Tests/Documentation",
+            swiftSettings: swiftSettings
+        ),
+        // The examples of the pages, compiled as in another package and run.
+        .testTarget(
+            name: "PageExampleTests",
+            dependencies: [
+                "AvatarStore", "AvatarStoreHTTP", "AvatarStoreService", "AvatarContacts", "AvatarFrontEnds",
+                "AvatarPublisher", "AvatarStoreTesting",
+                .product(name: "OpenCombine", package: "OpenCombine", condition: trait("OpenCombine")),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird", condition: trait("Command")),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -565,7 +576,8 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            path: "Tests/Documentation",
+            path: "Tests/PageExamples",
+            packageAccess: false,
             swiftSettings: swiftSettings
         ),
         // The built program observed from outside: its system calls, a full disk, a power loss.

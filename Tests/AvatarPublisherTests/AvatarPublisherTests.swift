@@ -224,30 +224,6 @@ struct AvatarPublisherTests {
         }
     }
 
-    @Test func exampleOfTheDocumentation() async throws {
-        final class Row {
-            var pictureFile: URL? { didSet { continuation.yield(pictureFile) } }
-            let (files, continuation) = AsyncStream.makeStream(of: URL?.self)
-        }
-        try await StoreFixture.withStore { fixture in
-            let store = fixture.store
-            let ada = fixture.serve(face, at: "/ada.png")
-            let row = Row()
-
-            let subscription = AvatarPublisher(url: ada, from: store)
-                .map { Optional($0.fileURL) }
-                .replaceError(with: nil)
-                .assign(to: \.pictureFile, on: row)
-
-            for await file in row.files {
-                let file = try #require(file)
-                #expect(try Data(contentsOf: file) == Data(face))
-                break
-            }
-            subscription.cancel()
-        }
-    }
-
     /// Targets are bound to one picture after the other, while responses are delayed at random and some fail.
     @Test func everySubscriberGetsItsOwnPicture() async throws {
         let faces = (0..<60).map { SampleImage.png(seed: UInt64($0), byteCount: 300 + $0) }

@@ -3,9 +3,9 @@ import AvatarStore
 import Foundation
 import Testing
 
-/// The samples and the example in `ContactLists.md`.
+/// The samples in `ContactLists.md`.
 @Suite(.timeLimit(.minutes(5)))
-struct ContactListsExamples {
+struct ContactListSampleTests {
     private static let page = "Sources/AvatarStore/AvatarStore.docc/ContactLists.md"
 
     @Test func samplesOfAllFormatsAreRead() async throws {
@@ -46,24 +46,6 @@ struct ContactListsExamples {
         for row in rows {
             for name in row[1].quotedWords {
                 #expect(ContactList.Format(path: "people" + name)?.rawValue == row[0].lowercased(), "\(name)")
-            }
-        }
-    }
-
-    @Test func columnsOfACSVList() async throws {
-        try await Place.with { avatars in
-            let ada = avatars.serve("/ada.png")
-            let staff = avatars.path + "/staff.csv"
-            try await AvatarStore.withStore(at: avatars) { store in
-                try "Employee Number;Full Name;Photo URL\r\n7;Ada;\(ada)\r\n"
-                    .write(toFile: staff, atomically: true, encoding: .utf8)
-
-                var list = try ContactList.open(file: staff)
-                list.columns = [.id: ["Employee Number"], .photo: ["Photo URL"]]
-                let report = try await store.sync(list, total: list.validate())
-
-                #expect(report.fetched == 1)
-                #expect(try store.avatar(forContact: "7")?.bytes == Place.picture("/ada.png"))
             }
         }
     }

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 /// The examples in pages and articles are compiled and run.
@@ -25,22 +26,44 @@ struct ExampleTests {
         ("OriginClients", 3), ("MovingFromAnotherCache", 1), ("ContactLists", 1),
     ])
     func examplesOfArticlesAreRun(article: String, count: Int) throws {
-        try expectRun(Page(Self.catalogue + article + ".md"), "Tests/Documentation/\(article)Examples.swift", count)
+        try expectRun(Page(Self.catalogue + article + ".md"), "Tests/PageExamples/\(article)Examples.swift", count)
     }
 
     @Test func examplesOfTheReadmeAreRun() throws {
-        try expectRun(Page("README.md"), "Tests/Documentation/ReadmeExamples.swift", 1)
+        try expectRun(Page("README.md"), "Tests/PageExamples/ReadmeExamples.swift", 1)
     }
 
     @Test(arguments: [
-        ("Sources/AvatarFrontEnds", "Tests/AvatarFrontEndsTests/ExampleTests.swift", 15),
-        ("Sources/AvatarPublisher", "Tests/AvatarPublisherTests/AvatarPublisherTests.swift", 1),
-        ("Sources/AvatarStoreHTTP", "Tests/Documentation/AvatarStoreHTTPExamples.swift", 6),
+        ("Sources/AvatarFrontEnds", "Tests/PageExamples/FrontEndsExamples.swift", 15),
+        ("Sources/AvatarPublisher", "Tests/PageExamples/PublisherExamples.swift", 1),
+        ("Sources/AvatarStoreHTTP", "Tests/PageExamples/AvatarStoreHTTPExamples.swift", 6),
     ])
     func examplesOfFurtherModulesAreRun(folder: String, tests: String, count: Int) throws {
         let pages = try Page.all(in: folder)
         #expect(pages.map { $0.examples(in: "swift").count }.reduce(0, +) == count)
         for page in pages { try expectRun(page, tests) }
+    }
+
+    @Test func metricsTableMatchesTheSource() throws {
+        func rows(_ path: String) throws -> [[String]] {
+            try Page(path).tableRows.filter { $0[0].hasPrefix("`avatar_store_") }
+        }
+        let counted = try rows("Sources/AvatarStore/StoreMetrics.swift")
+        #expect(counted.count == 10)
+        #expect(try rows("Sources/AvatarStore/AvatarStore.docc/EmbeddingInAService.md") == counted)
+    }
+
+    /// The examples see only what another package sees, and use only what it can depend on.
+    @Test func examplesAreCompiledAsInAnotherPackage() throws {
+        let manifest = try Page("Package.swift").lines.joined(separator: " ")
+        let begin = try #require(manifest.range(of: "name: \"PageExampleTests\"")).upperBound
+        let end = try #require(manifest[begin...].range(of: "swiftSettings: swiftSettings")).lowerBound
+        let declaration = manifest[begin..<end]
+        #expect(declaration.contains("packageAccess: false"))
+
+        let products = Set(manifest.matches(of: /\.library\(name: "(\w+)"/).map { String($0.1) })
+        let own = declaration.matches(of: /"(Avatar\w+)"/).map { String($0.1) }
+        #expect(own.count >= 7 && products.isSuperset(of: own), "\(own)")
     }
 
     @Test func eachArticleIsListed() throws {

@@ -9,7 +9,7 @@ import Testing
 import SwiftUI
 #endif
 
-/// The examples of the documentation, compiled and run. A test in `Tests/Documentation` compares them line by line.
+/// The examples of the documentation, compiled as in another package and run. A test in `Tests/Documentation` compares them line by line.
 /// Only the URLs differ: `"https://example.org/ada.png"` is the variable `ada` here.
 @MainActor
 @Suite(.timeLimit(.minutes(2)))

@@ -1,5 +1,6 @@
 import AvatarStore
 import AvatarStoreTesting
+import Foundation
 import Testing
 
 /// Only what a program can use that imports the library and nothing else.
@@ -26,7 +27,7 @@ struct OriginClientsExamples {
             let target = try AvatarKey(reference: location, relativeTo: first)
             request.willSend()
             var response = response(to: request, at: target)
-            response.redirection = Redirection(to: target, status: 301, fields: [:], at: SystemClock().now())
+            response.redirection = Redirection(to: target, status: 301, fields: [:], at: Timestamp(Date()))
             return try await receive(response)
         }
 

@@ -216,12 +216,15 @@ unpack_packages() {
 
 # take_manual_pages FROM TO: copies man pages under the names that `man avatars sync` looks for. ArgumentParser's plugin
 # writes avatars.sync.1; the copy is avatars-sync.1. The plugin leaves blank lines as they are, and two examples in one
-# paragraph; mdoc wants `.Pp` before each paragraph, none before an item, and a line for each sentence.
+# paragraph; mdoc wants `.Pp` before each paragraph, none before an item, and a line for each sentence. The paragraph about the
+# environment becomes the section that readers of man pages look for.
 take_manual_pages() {
     local page name
     for page in "$1"/*.1; do
         name="$(basename "$page" .1)"
         awk '
+            /^Environment variables: / { sub(/^[^:]*: /, ""); environment = $0; paragraph = 0; next }
+            /^\.Sh .*SEE ALSO/ && environment { print ".Sh ENVIRONMENT"; print environment; environment = "" }
             /^\.Xr / { sub(/avatars\./, "avatars-") }
             /^\.Dt / { sub(/AVATARS\./, "AVATARS-") }
             /^\.Nd / { sub(/\."$/, "\"") }
@@ -229,8 +232,24 @@ take_manual_pages() {
             /^Example: / { paragraph = before !~ /^\.Sh/ }
             paragraph && !/^\.(It|El|Sh)/ { print ".Pp" }
             { paragraph = 0; before = $0; print }
+            END { if (environment) { print ".Sh ENVIRONMENT"; print environment } }
         ' "$page" | sed -e '/^[^.]/s/\([[:alnum:])"][.?]\) \([[:upper:]$]\)/\1\n\2/g' >"$2/${name//./-}.1"
     done
+}
+
+# pack_pages FOLDER: copies the pages of a release to FOLDER. All articles are in one folder there, the examples lie beside the
+# program, and the links lead to these places.
+pack_pages() {
+    local folder="$1"
+    mkdir -p "$folder/docs"
+    cp docs/*.png docs/*.md docs/*.json Benchmarks/results/growth.svg Benchmarks/results/latest.json Sources/*/*.docc/*.md "$folder/docs/"
+    cp Examples/ContactsSyncService/README.md "$folder/docs/ContactsSyncService.md"
+    cp README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md "$folder/"
+    sed -i -E -e 's#\(Sources/[A-Za-z]+/[A-Za-z]+\.docc/?#(docs/#g; s#\(docs/\)#(docs)#g' \
+        -e 's#\(Examples/([A-Za-z]+)/README\.md#(docs/\1.md#g' "$folder"/*.md
+    sed -i -E -e 's#\((\.\./)?Sources/[A-Za-z]+/[A-Za-z]+\.docc/#(#g; s#Examples/(systemd|prometheus|nginx|caddy)#\1#g' \
+        -e 's#\(\.\./Benchmarks/results/#(#g' "$folder"/docs/*.md
+    link_articles "$folder/docs"
 }
 
 # link_articles FOLDER: replaces the links of DocC (<doc:Name>) in the articles of FOLDER by links to the files beside them, with

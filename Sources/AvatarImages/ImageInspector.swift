@@ -30,7 +30,9 @@ package struct ImageInspector: Sendable {
         guard format != .svg || allowsSVG else {
             throw ImageRejection(
                 kind: .notImage,
-                message: "The image is an SVG drawing, and the configuration does not allow SVG."
+                message:
+                    "The image is an SVG drawing, which may hold scripts, so it is refused. `avatars config allow-svg true` "
+                    + "allows SVG."
             )
         }
         guard let traits = format.traits else { throw Self.unknownFormat }

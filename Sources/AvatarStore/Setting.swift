@@ -62,6 +62,10 @@ public struct Setting: Hashable, Sendable {
     /// The most pixels of one image, width times height. Default: 50 million.
     public static let maximumPixels = Setting("max-pixels", default: 50_000_000, in: 1...(1 << 40), .pixels)
 
+    /// Whether SVG is accepted as an image; it can hold scripts. `Configuration.allowsSVG` accepts it for one process. Default: 0,
+    /// no.
+    public static let allowsSVG = Setting("allow-svg", default: 0, in: 0...1, .boolean)
+
     // MARK: Freshness
 
     /// The shortest freshness lifetime of a response, in seconds; at most `maximumFreshness`. Default: 0.
@@ -104,7 +108,7 @@ public struct Setting: Hashable, Sendable {
 
     /// All settings, in the order in which the command line lists them.
     package static let all: [Setting] = [
-        budget, lowWatermark, renditionBudget, maximumImageBytes, maximumPixels, minimumFree, minimumFreshness,
+        budget, lowWatermark, renditionBudget, maximumImageBytes, maximumPixels, allowsSVG, minimumFree, minimumFreshness,
         maximumFreshness,
         defaultFreshness, maximumAgeWithoutFetch, keepUnlinked, keepNames, keepAddresses,
         goneConfirmations, connections, connectionsPerHost, allowsPrivateNetworks,
@@ -212,6 +216,8 @@ struct Limits: Sendable {
     var maximumImageBytes: Int
     /// The most pixels of one image.
     var maximumPixels: Int
+    /// Whether an SVG counts as an image.
+    var allowsSVG: Bool
     /// The free bytes on the disk below which nothing is stored; 0: no check.
     var minimumFree: Int
     /// The rules of freshness, with the lifetimes that are set.
@@ -223,8 +229,14 @@ extension AvatarIndex {
     ///
     /// - Parameter mode: the caching mode to judge freshness by.
     /// - Parameter respectsNoStore: whether `no-store` keeps an image out of the store in every mode.
+    /// - Parameter allowsSVG: whether SVG counts as an image, whatever the setting is.
     /// - Parameter ceiling: a lower budget for this piece of work, in bytes; `nil`: the budget that is set.
-    func limits(mode: CachingMode, respectsNoStore: Bool, ceiling: Int? = nil) throws -> Limits {
+    func limits(
+        mode: CachingMode,
+        respectsNoStore: Bool,
+        allowsSVG: Bool,
+        ceiling: Int? = nil
+    ) throws -> Limits {
         let budget = min(try self.budget(), ceiling ?? .max)
         var freshness = FreshnessPolicy()
         freshness.mode = mode
@@ -238,6 +250,7 @@ extension AvatarIndex {
             lowWatermark: try lowWatermark(budget: budget),
             maximumImageBytes: Int(try requiredValue(of: .maximumImageBytes)),
             maximumPixels: Int(try requiredValue(of: .maximumPixels)),
+            allowsSVG: try allowsSVG || requiredValue(of: .allowsSVG) == 1,
             minimumFree: Int(try requiredValue(of: .minimumFree)),
             freshness: freshness
         )

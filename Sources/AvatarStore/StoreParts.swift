@@ -49,13 +49,14 @@ struct StoreParts: Sendable {
         try index.limits(
             mode: mode ?? configuration.mode,
             respectsNoStore: configuration.respectsNoStore,
+            allowsSVG: configuration.allowsSVG,
             ceiling: ceiling
         )
     }
 
-    /// The check of images that callers pass in, as the configuration and `limits` say.
+    /// The check of images that callers pass in, as `limits` say.
     func intake(_ limits: Limits) -> ImageIntake {
-        ImageIntake(limits: limits, allowsSVG: configuration.allowsSVG)
+        ImageIntake(limits: limits)
     }
 
     /// Whether the image stored for `key` has these bytes, and its file is there.

@@ -28,6 +28,8 @@ struct Avatars: ParsableCommand {
 
             Exit codes: 0 done, 1 some entries failed, 2 could not run, 64 usage, 69 no image could be requested or no host \
             responded, 75 another sync is running, 130 interrupted, 143 terminated.
+
+            Environment variables: \(EnvironmentDefaults.help)
             """,
         version: version,
         groupedSubcommands: [

@@ -269,7 +269,7 @@ import Testing
         let settings = try run.object
         #expect(
             settings.names == [
-                "budget", "lowWatermark", "renditionBudget", "maxImageBytes", "maxPixels", "minFree",
+                "budget", "lowWatermark", "renditionBudget", "maxImageBytes", "maxPixels", "allowSvg", "minFree",
                 "minimumFreshness",
                 "maximumFreshness", "defaultFreshness", "maxAgeWithoutFetch", "keepUnowned", "keepNames",
                 "keepAddresses", "goneConfirmations", "connections", "perHost", "allowPrivateNetwork", "userAgent",

@@ -127,7 +127,7 @@ import Testing
         (
             ["config", "budget", "1MB"],
             [
-                "budget", "lowWatermark", "renditionBudget", "maxImageBytes", "maxPixels", "minFree",
+                "budget", "lowWatermark", "renditionBudget", "maxImageBytes", "maxPixels", "allowSvg", "minFree",
                 "minimumFreshness",
                 "maximumFreshness",
                 "defaultFreshness", "maxAgeWithoutFetch", "keepUnowned", "keepNames", "keepAddresses",
@@ -154,7 +154,8 @@ import Testing
         (["export", "out"], ["images", "bytes", "missing"]),
         (["export", "site", "--html"], ["images", "bytes", "missing", "pages"]),
         (
-            ["export", "cards", "--size", "64", "--as-vcard"], ["images", "bytes", "missing", "originals", "cards"]
+            ["export", "cards", "--size", "64", "--as-vcard"],
+            ["images", "bytes", "missing", "originals", "cards", "withoutCard"]
         ),
         (["export", "mirror", "--mirror", "--dry-run"], mirrorFields.union(["filesToWrite", "filesToDelete"])),
         (["export", "mirror", "--mirror"], mirrorFields),

@@ -185,7 +185,11 @@ import Testing
         for folder in ["made", "man", "man/man1"] {
             try FileManager.default.createDirectory(atPath: workplace.path(folder), withIntermediateDirectories: false)
         }
-        try workplace.write("made/avatars.1", ".Dt AVATARS 1\n.Sh SEE ALSO\n.Xr avatars.sync 1\n")
+        try workplace.write(
+            "made/avatars.1",
+            ".Dt AVATARS 1\n.Sh DESCRIPTION\nText.\n\nEnvironment variables: A for b. Others too.\n"
+                + ".Bl -tag\n.El\n.Sh \"SEE ALSO\"\n.Xr avatars.sync 1\n"
+        )
         try workplace.write("made/avatars.sync.1", Self.page)
 
         let taken = try await workplace.shell("bash -c '. \(library); take_manual_pages made man/man1'")
@@ -198,7 +202,19 @@ import Testing
             ]
         )
         #expect(
-            String(decoding: try workplace.read("man/man1/avatars.1"), as: UTF8.self).contains(".Xr avatars-sync 1")
+            String(decoding: try workplace.read("man/man1/avatars.1"), as: UTF8.self).hasSuffix(
+                """
+                Text.
+                .Bl -tag
+                .El
+                .Sh ENVIRONMENT
+                A for b.
+                Others too.
+                .Sh "SEE ALSO"
+                .Xr avatars-sync 1
+
+                """
+            )
         )
         #expect(
             String(decoding: try workplace.read("man/man1/avatars-sync.1"), as: UTF8.self).contains("AVATARS-SYNC 1")
@@ -225,6 +241,23 @@ import Testing
         )
         #expect(found.status == 0)
         #expect(found.text.isEmpty || found.text.contains("avatars-sync.1"))
+    }
+
+    /// `/etc/default/avatars` refers to the man page, which has the text of the help.
+    @Test func helpNamesEveryVariable() async throws {
+        let page = URL(filePath: #filePath)
+            .appending(path: "../../../Sources/AvatarStore/AvatarStore.docc/CommandLine.md").standardized
+        let rows = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
+            .drop { $0 != "| variable | in place of |" }.dropFirst(2).prefix { $0.hasPrefix("|") }
+        let documented = rows.flatMap { row in
+            row.split(separator: "|")[0].split(separator: "`").map(String.init).filter { $0 != " " }
+        }
+
+        let words = try await Workplace().run("--help").text.split { !$0.isLetter && $0 != "_" }.map(String.init)
+
+        #expect(documented.count >= 14)
+        #expect(Set(documented).isSubset(of: words), "\(Set(documented).subtracting(words))")
+        #expect(Set(EnvironmentDefaults.names + ["AVATARS_STORE"]).isSubset(of: documented))
     }
 
     @Test func versionIsPrinted() async throws {

@@ -91,6 +91,50 @@ import Testing
         }
     }
 
+    @Test func cardHasAJPEG_ifTheImageIsWebP() async throws {
+        try await withAda { workplace in
+            let webp = try await workplace.run(
+                "export",
+                "out",
+                "--format",
+                "webp",
+                "--size",
+                "96",
+                "--as-vcard",
+                "--json"
+            )
+            let plain = try await workplace.run("export", "plain", "--as-vcard", "--json")
+
+            #expect(webp.text.contains(#""cards":1"#) && webp.text.contains(#""withoutCard":0"#), "\(webp.text)")
+            let names = try FileManager.default.contentsOfDirectory(atPath: workplace.path("out"))
+            #expect(names.contains { $0.hasSuffix(".webp") }, "\(names)")
+            let card = try String(decoding: workplace.read("out/contacts.vcf"), as: UTF8.self)
+                .replacingOccurrences(of: "\r\n ", with: "")
+            let line = try #require(card.split(separator: "\r\n").first { $0.hasPrefix("PHOTO") })
+            #expect(line.hasPrefix("PHOTO;ENCODING=b;TYPE=JPEG:/9j/"), "\(line.prefix(60))")
+            // An original in a format of cards is in the card as it is.
+            #expect(plain.text.contains(#""cards":1"#))
+        }
+    }
+
+    @Test func contactWhoseImageCannotBeConverted_hasNoCard() async throws {
+        try await withAda { workplace in
+            let fixture = URL(filePath: #filePath)
+                .appending(path: "../../AvatarImagesTests/Fixtures/images/avif-still.avif").standardized
+            let avif = try Data(contentsOf: fixture).base64EncodedString()
+            try workplace.write(
+                "avif.vcf",
+                "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:ben\r\nFN:Ben\r\nPHOTO;ENCODING=b:\(avif)\r\nEND:VCARD\r\n"
+            )
+            try await workplace.run("sync", "avif.vcf").requireSuccess()
+            let both = try await workplace.run("export", "both", "--as-vcard", "--json")
+
+            #expect(both.text.contains(#""cards":1"#) && both.text.contains(#""withoutCard":1"#), "\(both.text)")
+            #expect(both.messages.contains("1 contact without a card"), "\(both.messages)")
+            #expect(try !String(decoding: workplace.read("both/contacts.vcf"), as: UTF8.self).contains("UID:ben"))
+        }
+    }
+
     @Test func mirrorOfRenditionsWarnsBeforeItsFilesBecomeOriginals() async throws {
         try await withAda { workplace in
             let mirror = ["export", "out", "--mirror", "--json"]

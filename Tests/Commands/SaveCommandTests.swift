@@ -21,6 +21,20 @@ import Testing
         #expect(try workplace.read(file) == Self.image)
     }
 
+    @Test func refusedSVGNamesTheSettingThatAllowsIt() async throws {
+        let workplace = try Workplace()
+        let fixture = URL(filePath: #filePath).appending(path: "../../AvatarImagesTests/Fixtures/images/svg-cairo.svg")
+        try workplace.write("me.svg", Array(Data(contentsOf: fixture.standardized)))
+
+        let refused = try await workplace.run("save", "me.svg", "--name", "me")
+        #expect(refused.status == 1)
+        #expect(refused.messages.contains("`avatars config allow-svg true` allows SVG"), "\(refused.messages)")
+        try await workplace.run("config", "allow-svg", "true").requireSuccess()
+
+        #expect(try await workplace.run("save", "me.svg", "--name", "me").status == 0)
+        #expect(try await workplace.run("config", "--json").text.contains(#""allowSvg":true"#))
+    }
+
     @Test func minusIsStandardInput() async throws {
         let workplace = try Workplace()
         try workplace.write("me.png", Self.image)

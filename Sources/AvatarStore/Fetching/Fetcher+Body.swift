@@ -119,7 +119,7 @@ extension Fetcher {
     }
 
     private var inspector: ImageInspector {
-        ImageInspector(maximumPixels: limits.maximumPixels, allowsSVG: allowsSVG)
+        ImageInspector(maximumPixels: limits.maximumPixels, allowsSVG: limits.allowsSVG)
     }
 
     /// Writes a body to `file`. If the body breaks off, the file is kept as a partial download.

@@ -18,9 +18,7 @@ final class Fetcher: Sendable {
     let clock: any WallClock
     /// The time limit for one image, including redirects and the body.
     let timeout: Duration
-    /// Whether an SVG counts as an image.
-    let allowsSVG: Bool
-    /// The limits on bytes and pixels, and the freshness rules.
+    /// The limits on bytes and pixels, the formats, and the freshness rules.
     let limits: Limits
     /// Counts each fetch with its duration.
     let metrics: StoreMetrics
@@ -45,8 +43,7 @@ final class Fetcher: Sendable {
     ) {
         (self.origin, batchOrigin) = (origin, origin as? any BatchOriginClient)
         (self.timeout, self.limits, self.metrics, self.progress) = (timeout, limits, metrics, progress)
-        (places, clock) = (writable.places, parts.clock)
-        (logger, allowsSVG) = (parts.configuration.logger, parts.configuration.allowsSVG)
+        (places, clock, logger) = (writable.places, parts.clock, parts.configuration.logger)
         partials = PartialDownloads(
             index: parts.index,
             places: places,

@@ -15,6 +15,8 @@ public struct ExportReport: Hashable, Sendable {
     public var originals = 0
     /// The number of vCards; 0 in an export without them.
     public var cards = 0
+    /// The number of contacts without a vCard, because their image is not JPEG, PNG or GIF, and no JPEG could be made of it.
+    public var withoutCard = 0
     /// The number of pages for people; 0 in an export without them.
     public var pages = 0
 }
@@ -33,7 +35,8 @@ extension AvatarStore {
     ///   killed export are removed first. No other user may be able to change it.
     /// - Parameter rendition: the rendition to export of each image, made if necessary and not stored. If the image cannot be
     ///   decoded, or no quality and size fits `Rendition.maxBytes`, its original is exported. Default: `nil`, all originals.
-    /// - Parameter withCards: whether to write `contacts.vcf` too: one vCard 3.0 for each contact, with its exported picture.
+    /// - Parameter withCards: whether to write `contacts.vcf` too: one vCard 3.0 for each contact, with its exported picture. A
+    ///   picture that is not JPEG, PNG or GIF is a rendition in JPEG there, because address books read no other formats.
     ///   Default: false.
     /// - Parameter progress: called after each image.
     /// - Throws: `notEmpty` if `directory` holds files; `unusableRoot` if it is a symbolic link or a file, or belongs to
@@ -196,7 +199,7 @@ private actor PictureExport {
             let name = name(for: key, ImageFormat(rawValue: image.mediaType), in: folder)
             try note(entry, storageClass: file.storageClass, image, owners: item.contacts, as: name, in: folder)
             try folder.write(image.bytes, to: name, mode: parts.configuration.fileMode)
-            try writeCards(of: item.contacts, key, image, in: folder)
+            try await writeCards(of: item.contacts, key, image, in: folder)
             report.images += 1
             report.bytes += image.bytes.count
             return
@@ -210,17 +213,35 @@ private actor PictureExport {
         _ key: AvatarKey,
         _ image: (bytes: [UInt8], mediaType: String),
         in folder: PictureFolder
-    ) throws {
+    ) async throws {
         guard var place = cardBytes else { return }
         // A contact may have several images, and shows the first of them.
-        for contact in contacts where try parts.index.picture(of: contact)?.key == key {
+        let shown = try contacts.filter { try parts.index.picture(of: $0)?.key == key }
+        guard !shown.isEmpty else { return }
+        guard let photo = try await cardPhoto(of: key, image) else { return report.withoutCard += shown.count }
+        for contact in shown {
             let name = try parts.index.contact(contact)?.name
-            let card = ContactCard.text(id: contact, name: name, photo: image.bytes, mediaType: image.mediaType)
+            let card = ContactCard.text(id: contact, name: name, photo: photo.bytes, mediaType: photo.mediaType)
             try folder.append(card, to: PictureManifest.cardsName, at: place, mode: parts.configuration.fileMode)
             place += card.count
             report.cards += 1
         }
         cardBytes = place
+    }
+
+    /// The picture for the cards: the exported one, or a rendition of it in JPEG; `nil` if that cannot be made.
+    private func cardPhoto(
+        of key: AvatarKey,
+        _ image: (bytes: [UInt8], mediaType: String)
+    ) async throws -> (bytes: [UInt8], mediaType: String)? {
+        guard !ContactCard.mediaTypes.contains(image.mediaType) else { return image }
+        let wanted = Rendition(
+            size: rendition?.size ?? .max,
+            format: .jpeg,
+            fit: rendition?.fit ?? .inside,
+            maxBytes: rendition?.maxBytes
+        )
+        return try await RenditionWork.exported(wanted, of: key, fetching)
     }
 
     /// A name that no earlier image of the export has.

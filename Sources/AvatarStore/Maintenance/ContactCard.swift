@@ -2,15 +2,18 @@ import Foundation
 
 /// A contact with its picture as a vCard 3.0 (RFC 2426), the version that address books exchange.
 enum ContactCard {
+    /// The formats that address books read in a card of this version.
+    static let mediaTypes: Set = ["image/jpeg", "image/png", "image/gif"]
+
     /// The card of the contact `id`.
     ///
     /// - Parameters:
     ///   - name: the display name; `nil` for a contact without one, whose card shows the id.
     ///   - photo: the bytes of the picture.
-    ///   - mediaType: the media type of the bytes.
+    ///   - mediaType: the media type of the bytes, one of `mediaTypes`.
     static func text(id: String, name: String?, photo: [UInt8], mediaType: String) -> [UInt8] {
         let label = escaped(name ?? id)
-        let type = mediaType.split(separator: "/").last.map { $0.split(separator: "+")[0].uppercased() } ?? "JPEG"
+        let type = mediaType.split(separator: "/").last.map { $0.uppercased() } ?? "JPEG"
         let lines = [
             "BEGIN:VCARD", "VERSION:3.0", "UID:\(escaped(id))", "FN:\(label)",
             // A card must have the property N, but the parts of the name are not known.

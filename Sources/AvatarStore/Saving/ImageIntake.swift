@@ -4,10 +4,8 @@ import AvatarImages
 
 /// Checks images that come from a caller or a list instead of an origin, and stages them.
 struct ImageIntake: Sendable {
-    /// The limits on the bytes and pixels of one image.
+    /// The limits on the bytes and pixels of one image, and whether an SVG counts as one.
     let limits: Limits
-    /// Whether an SVG counts as an image.
-    let allowsSVG: Bool
 
     /// Writes `bytes` to a staged file of `storageClass` and checks that they are an image within the limits.
     ///
@@ -31,7 +29,7 @@ struct ImageIntake: Sendable {
     ///
     /// - Throws: `imageRefused` for bytes that are not an image, or have too many pixels.
     func inspect(_ source: some ByteSource) throws -> ImageDescription {
-        let inspector = ImageInspector(maximumPixels: limits.maximumPixels, allowsSVG: allowsSVG)
+        let inspector = ImageInspector(maximumPixels: limits.maximumPixels, allowsSVG: limits.allowsSVG)
         do {
             return try inspector.inspect(source)
         } catch let rejection as ImageRejection {

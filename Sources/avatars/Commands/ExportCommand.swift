@@ -22,7 +22,8 @@ struct ExportCommand: AsyncParsableCommand {
             With --size, --format, --square or --max-bytes, the files are renditions: smaller images that are not stored. \
             If an image cannot be decoded, or no rendition fits --max-bytes, its original is exported.
 
-            With --as-vcard, contacts.vcf has a card with the image for each contact. Address books import it.
+            With --as-vcard, contacts.vcf has a card with the image for each contact. Address books import it. They read JPEG, \
+            PNG and GIF, so a card has a JPEG in place of another format.
 
             With --mirror, the folder is kept up to date: a later run writes new and changed images, and deletes those \
             that the store no longer has. Each contact with an image has a file under its id, or under \
@@ -134,12 +135,18 @@ struct ExportCommand: AsyncParsableCommand {
             }
         }
         warn(missing: report.missing, originals: report.originals)
+        if report.withoutCard > 0 {
+            Message.warning(
+                "\(Wording.count(report.withoutCard, "contact")) without a card: the image is not JPEG, PNG or GIF, and no JPEG "
+                    + "could be made of it. The folder has the image."
+            )
+        }
         var fields = [
             "images": JSON(report.images), "bytes": JSON(report.bytes), "missing": JSON(report.missing),
         ]
         if html { fields["pages"] = JSON(report.pages) }
         if renditions.rendition != nil { fields["originals"] = JSON(report.originals) }
-        if asVCard { fields["cards"] = JSON(report.cards) }
+        if asVCard { fields.merge(["cards": JSON(report.cards), "withoutCard": JSON(report.withoutCard)]) { $1 } }
         try output.print(.object(fields), text: sentence(report, target) + "\n", quiet: store.quiet)
     }
 
@@ -229,6 +236,8 @@ struct ExportCommand: AsyncParsableCommand {
     /// Sets what the export needs of the store.
     private func configure(_ configuration: inout AvatarStore.Configuration) throws {
         renditions.apply(to: &configuration)
+        // The cards need a JPEG of some images.
+        if asVCard { renditions.decoder.apply(to: &configuration) }
         if let fileMode { configuration.fileMode = fileMode }
     }
 

@@ -81,7 +81,11 @@ struct ListCommand: AsyncParsableCommand {
                 query.limit = paging.count(behind: pages.count, in: pageSize)
                 let page = try PageOutput.page { try store.list(query) }
                 let names = try store.names(ofContacts: page.items.flatMap(\.contacts))
-                try pages.print(page.items, fields: { $0.fields(names) }, row: { $0.row(names) })
+                try pages.print(
+                    page.items,
+                    fields: { $0.fields(names, in: store.configuration.layout) },
+                    row: { $0.row(names) }
+                )
                 query.after = page.next
             } while paging.goesOn(behind: pages.count, next: query.after)
             guard pages.count > 0 else { return try explainEmptiness(of: store) }

@@ -32,7 +32,9 @@ struct ShowCommand: AsyncParsableCommand {
                 throw try image.hinting(.unknown(key), in: store, command: "show")
             }
             let names = try store.names(ofContacts: details.overview.contacts)
-            try Console.output.write(output.json ? details.json(names).line : details.text(names))
+            try Console.output.write(
+                output.json ? details.json(names, in: store.configuration.layout).line : details.text(names)
+            )
         }
     }
 }

@@ -6,25 +6,42 @@ import Foundation
 ///
 /// A variable that is empty counts as absent.
 enum EnvironmentDefaults {
-    static let connections = Variable("AVATARS_CONNECTIONS", "a whole number of at least 1") { number($0, from: 1) }
-    static let perHost = Variable("AVATARS_PER_HOST", "a whole number of at least 1") { number($0, from: 1) }
-    static let timeout = Variable("AVATARS_TIMEOUT", "a time, such as 90s or 2m") { TimeSpan.seconds($0) }
-    static let maxRedirects = Variable("AVATARS_MAX_REDIRECTS", "a whole number of at least 0") { number($0, from: 0) }
-    static let allowPrivateNetwork = Variable("AVATARS_ALLOW_PRIVATE_NETWORK", "true or false") { Bool($0) }
-    static let headerFile = Variable("AVATARS_HEADER_FILE", "a path") { $0 }
-    static let userAgent = Variable("AVATARS_USER_AGENT", "a text") { $0 }
-    static let shared = Variable("AVATARS_SHARED", "a URL s3://BUCKET/PREFIX") { $0 }
-    static let caFile = Variable("AVATARS_CA_FILE", "a path") { $0 }
+    static let connections = Variable("connections", "a whole number of at least 1") { number($0, from: 1) }
+    static let perHost = Variable("per-host", "a whole number of at least 1") { number($0, from: 1) }
+    static let timeout = Variable("timeout", "a time, such as 90s or 2m") { TimeSpan.seconds($0) }
+    static let maxRedirects = Variable("max-redirects", "a whole number of at least 0") { number($0, from: 0) }
+    static let allowPrivateNetwork = Variable("allow-private-network", "true or false") { Bool($0) }
+    static let headerFile = Variable("header-file", "a path") { $0 }
+    static let userAgent = Variable("user-agent", "a text") { $0 }
+    static let shared = Variable("shared", "a URL s3://BUCKET/PREFIX") { $0 }
+    static let caFile = Variable("ca-file", "a path") { $0 }
 
-    /// The names of all variables here.
-    static let names = [
-        connections.name, perHost.name, timeout.name, maxRedirects.name, allowPrivateNetwork.name, headerFile.name,
-        userAgent.name, shared.name, caFile.name,
+    /// The options without their dashes, and what their variables must be.
+    private static let all = [
+        connections.summary, perHost.summary, timeout.summary, maxRedirects.summary, allowPrivateNetwork.summary,
+        headerFile.summary, caFile.summary, userAgent.summary, shared.summary,
     ]
+    /// The names of all variables here.
+    static let names = all.map { name(ofOption: $0.option) }
+
+    /// The variables in the help of the program.
+    static let help = """
+        AVATARS_STORE for --store (a path), \
+        \(all.map { "\(name(ofOption: $0.option)) for --\($0.option) (\($0.kind))" }.joined(separator: ", ")). An option \
+        overrides its variable, and a variable overrides the setting of the store. HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and \
+        NO_PROXY name the proxies. AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_PROFILE, \
+        AWS_SHARED_CREDENTIALS_FILE, AWS_REGION, AWS_ENDPOINT_URL and AWS_CA_BUNDLE are those of --shared. NO_COLOR turns \
+        colours off.
+        """
+
+    /// The name of the variable for `option`, which is given without its dashes.
+    private static func name(ofOption option: String) -> String {
+        "AVATARS_" + option.uppercased().replacing("-", with: "_")
+    }
 
     /// The variable that overrides a setting of the store, as `NAME=VALUE`; `nil` if the environment has none.
     static func override(ofSetting setting: String) -> String? {
-        let name = "AVATARS_" + setting.uppercased().replacing("-", with: "_")
+        let name = name(ofOption: setting)
         let value = ProcessInfo.processInfo.environment[name] ?? ""
         return names.contains(name) && !value.isEmpty ? "\(name)=\(value)" : nil
     }
@@ -36,11 +53,13 @@ enum EnvironmentDefaults {
     /// A variable and the type of its values.
     struct Variable<Value: Sendable>: Sendable {
         let name: String
-        private let kind: String
+        /// The option without its dashes, and what the variable must be.
+        fileprivate let summary: (option: String, kind: String)
         private let parse: @Sendable (String) -> Value?
 
-        fileprivate init(_ name: String, _ kind: String, _ parse: @escaping @Sendable (String) -> Value?) {
-            (self.name, self.kind, self.parse) = (name, kind, parse)
+        /// The variable for `option`, which is given without its dashes.
+        fileprivate init(_ option: String, _ kind: String, _ parse: @escaping @Sendable (String) -> Value?) {
+            (name, summary, self.parse) = (EnvironmentDefaults.name(ofOption: option), (option, kind), parse)
         }
 
         private var text: String? {
@@ -53,7 +72,7 @@ enum EnvironmentDefaults {
         /// - Throws: `ValidationError` if the variable is malformed.
         func check() throws {
             guard let text, parse(text) == nil else { return }
-            throw ValidationError("The environment variable \(name) must be \(kind), not \"\(text)\".")
+            throw ValidationError("The environment variable \(name) must be \(summary.kind), not \"\(text)\".")
         }
     }
 

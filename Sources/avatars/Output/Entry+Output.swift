@@ -4,12 +4,12 @@ import Foundation
 
 extension AvatarListItem {
     /// The fields as `list --json` prints them: the columns of `avatar_overview`, the contacts as `owners`, and those of
-    /// `names` that they have.
-    func fields(_ names: [String: String]) -> [String: JSON] {
+    /// `names` that they have. The file is an absolute path.
+    func fields(_ names: [String: String], in layout: StoreLayout) -> [String: JSON] {
         [
             "key": JSON(key.rawValue),
             "sourceURL": JSON(sourceURL),
-            "localFile": JSON(localFile),
+            "localFile": JSON(localFile.map(layout.absolutePath)),
             "storageClass": JSON(storageClass.rawValue),
             "sizeBytes": JSON(sizeBytes),
             "etag": JSON(etag),
@@ -39,6 +39,17 @@ extension AvatarListItem {
             Table.Cell(contacts.isEmpty || contacts == [key.rawValue] ? "–" : contacts.shortText(names)),
             Table.Cell(key.rawValue),
         ]
+    }
+}
+
+extension StoreLayout {
+    /// The absolute path of a file as `avatar_overview` names it: by its class, then relative to the root of that class.
+    fileprivate func absolutePath(_ file: String) -> String {
+        guard let slash = file.firstIndex(of: "/"), let storageClass = StorageClass(rawValue: String(file[..<slash]))
+        else {
+            return file
+        }
+        return root(of: storageClass) + file[slash...]
     }
 }
 
@@ -87,10 +98,9 @@ extension AvatarState {
 }
 
 extension AvatarDetails {
-    /// All fields as `show --json` prints them; `localFile` is absolute, unlike in `list`.
-    func json(_ names: [String: String]) -> JSON {
-        var fields = overview.fields(names)
-        fields["localFile"] = JSON(localFile)
+    /// All fields as `show --json` prints them.
+    func json(_ names: [String: String], in layout: StoreLayout) -> JSON {
+        var fields = overview.fields(names, in: layout)
         fields["filePresent"] = JSON(isFilePresent)
         fields["sha256"] = JSON(sha256)
         fields["mediaType"] = JSON(mediaType)

@@ -95,6 +95,7 @@ enum KeptSetting {
         case "max-age-without-fetch": "the age after which an image is fetched in full"
         case "keep-unowned": "whether to keep images that no contact uses"
         case "keep-names": "whether to keep names of contacts"
+        case "allow-svg": "whether to accept SVG, which may hold scripts"
         case "keep-addresses": "whether to keep digests of e-mail addresses"
         case "gone-confirmations": "responses 404 or 410 before the file is deleted; 0: never"
         case "connections": "the most requests at once"

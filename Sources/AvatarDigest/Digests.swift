@@ -58,6 +58,19 @@ package struct SHA256 {
     }
 }
 
+extension SHA256 {
+    /// The HMAC (RFC 2104) of `message` under `key`: 32 bytes that only a holder of the key can compute.
+    package static func authenticationCode(of message: some Sequence<UInt8>, key: [UInt8]) -> [UInt8] {
+        let blockSize = 64
+        let short = key.count > blockSize ? hash(key) : key
+        let block = short + [UInt8](repeating: 0, count: blockSize - short.count)
+        var inner = Self()
+        inner.update(block.map { $0 ^ 0x36 })
+        inner.update(message)
+        return hash(block.map { $0 ^ 0x5C } + inner.finalize())
+    }
+}
+
 /// The MD5 hash (RFC 1321), only for the addresses of Gravatar and Libravatar: it protects nothing.
 package enum MD5 {
     /// The hash of `bytes`: 16 bytes.

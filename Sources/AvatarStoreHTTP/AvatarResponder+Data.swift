@@ -18,7 +18,8 @@ extension AvatarResponder {
             after: target.query["after"],
             limit: limit
         )
-        let answer = ContactList(contacts: page.contacts.map(ContactList.Contact.init), next: page.next)
+        let digests = try store.keyDigests()
+        let answer = ContactList(contacts: page.contacts.map { .init($0, digests) }, next: page.next)
         return AvatarResponse(.ok, "application/json", JSONText.bytes(answer), cache: "private, no-cache")
     }
 
@@ -26,14 +27,18 @@ extension AvatarResponder {
         struct Contact: Encodable {
             let id: String
             let name: String?
+            /// The key as in messages: without a query, which may be secret.
             let key: String?
+            /// The digest of the whole key.
+            let image: String?
             let state: String?
             let picture: String
 
-            init(_ contact: StoredContact) {
+            init(_ contact: StoredContact, _ digests: KeyDigests) {
                 id = contact.id
                 name = contact.name
-                key = contact.key?.rawValue
+                key = contact.key?.description
+                image = contact.key.map { digests[$0] }
                 state = contact.state?.rawValue
                 picture = AvatarResponder.picturePath(contact.id)
             }
@@ -44,12 +49,13 @@ extension AvatarResponder {
                 try fields.encode(id, forKey: .id)
                 try fields.encode(name, forKey: .name)
                 try fields.encode(key, forKey: .key)
+                try fields.encode(image, forKey: .image)
                 try fields.encode(state, forKey: .state)
                 try fields.encode(picture, forKey: .picture)
             }
 
             private enum Field: CodingKey {
-                case id, name, key, state, picture
+                case id, name, key, image, state, picture
             }
         }
 
@@ -102,9 +108,8 @@ extension AvatarResponder {
 
     private func changePage(since: Int64) throws -> AvatarResponse {
         let changes = try store.changes(since: since)
-        let names = try store.names(ofContacts: changes.flatMap(\.contacts))
         let answer = ChangePage(
-            changes: changes.map { ChangeRecord($0, names: names) },
+            changes: try ChangeRecord.records(of: changes, in: store),
             next: changes.last?.sequence ?? since
         )
         return AvatarResponse(.ok, "application/json", JSONText.bytes(answer), cache: "private, no-cache")

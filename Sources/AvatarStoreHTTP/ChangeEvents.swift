@@ -72,11 +72,10 @@ public struct ChangeEvents: AsyncSequence, Sendable {
 
         /// The events of `changes`.
         private func events(_ changes: [AvatarChange]) throws -> [UInt8] {
-            let names = try store.names(ofContacts: changes.flatMap(\.contacts))
             var text: [UInt8] = []
-            for change in changes {
-                text += Array("id: \(change.sequence)\nevent: change\ndata: ".utf8)
-                text += JSONText.line(ChangeRecord(change, names: names))
+            for record in try ChangeRecord.records(of: changes, in: store) {
+                text += Array("id: \(record.sequence)\nevent: change\ndata: ".utf8)
+                text += JSONText.line(record)
                 text += Array("\n\n".utf8)
             }
             return text
@@ -84,20 +83,30 @@ public struct ChangeEvents: AsyncSequence, Sendable {
     }
 }
 
-/// A change as `/changes` gives it: the fields of `avatars changes --json`.
+/// A change as `/changes` gives it: the fields of `avatars changes --json`, but the key as in messages, without a query that may
+/// be secret, and beside it the digest of the whole key.
 struct ChangeRecord: Encodable {
-    private let sequence: Int64
+    fileprivate let sequence: Int64
     private let key: String
+    private let image: String
     private let owners: [String]
     private let names: [String: String]
     private let kind: String
     private let digest: String
     private let time: String
 
+    /// The records of `changes`, with the names of their contacts.
+    static func records(of changes: [AvatarChange], in store: AvatarStore) throws -> [ChangeRecord] {
+        guard !changes.isEmpty else { return [] }
+        let (names, digests) = (try store.names(ofContacts: changes.flatMap(\.contacts)), try store.keyDigests())
+        return changes.map { ChangeRecord($0, names, digests) }
+    }
+
     /// The record of `change`, with those of `names` that its contacts have.
-    init(_ change: AvatarChange, names: [String: String]) {
+    private init(_ change: AvatarChange, _ names: [String: String], _ digests: KeyDigests) {
         sequence = change.sequence
-        key = change.key.rawValue
+        key = change.key.description
+        image = digests[change.key]
         owners = change.contacts
         self.names = names.filter { change.contacts.contains($0.key) }
         kind = change.kind.rawValue

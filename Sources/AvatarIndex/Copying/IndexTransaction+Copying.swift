@@ -7,12 +7,7 @@ extension IndexTransaction {
     ///
     /// - Throws: `damagedIndex` if the index has lost it.
     package func storeID() throws -> String {
-        guard let id = try text("SELECT store_id FROM store") else {
-            throw AvatarStoreError(
-                .damagedIndex,
-                "The index has lost the id of its store. Run `avatars verify --repair`."
-            )
-        }
+        guard let id = try text("SELECT store_id FROM store") else { throw AvatarIndex.lostStoreID }
         return id
     }
 

@@ -134,6 +134,21 @@ extension AvatarIndex {
         }
     }
 
+    /// The id of the store that the index belongs to.
+    ///
+    /// - Throws: `damagedIndex` if the index has lost it.
+    package func storeID() throws -> String {
+        guard let id = try readers.read({ try $0.text("SELECT store_id FROM store", []) }) else {
+            throw Self.lostStoreID
+        }
+        return id
+    }
+
+    /// The error for an index without the id of its store.
+    static var lostStoreID: AvatarStoreError {
+        AvatarStoreError(.damagedIndex, "The index has lost the id of its store. Run `avatars verify --repair`.")
+    }
+
     /// The state that the opening of a store reads at once: the store's id, `nil` in a new index; whether there is an open
     /// boot (`openBoot`); and the holders of pending files, dead or alive.
     package func openingState() throws -> (storeID: String?, hasOpenBoot: Bool, pendingHolders: [String]) {

@@ -15,7 +15,7 @@ struct PictureFacts {
         var facts = Facts()
         facts.add("id", contact)
         guard let details else { return facts.list }
-        facts.add("source", details.overview.sourceURL.map { AvatarKey.redact($0) } ?? "own image")
+        facts.add("source", source(details.overview))
         if let type = details.mediaType { facts.add("image", ([type] + size(details)).joined(separator: ", ")) }
         facts.add("fetched", details.fetched)
         facts.add("checked", details.overview.checkedAt)
@@ -32,7 +32,7 @@ struct PictureFacts {
         guard let details else { return [] }
         var facts = Facts()
         if details.overview.key.rawValue != details.overview.sourceURL {
-            facts.add("key", AvatarKey.redact(details.overview.key.rawValue))
+            facts.add("key", details.overview.key.description)
         }
         facts.add("class", details.overview.storageClass.rawValue)
         facts.add("last access", details.overview.lastAccess)
@@ -44,6 +44,12 @@ struct PictureFacts {
             facts.list.append(.init(name: "SHA-256", value: imagePath.map { .link(sha256, path: $0) } ?? .text(sha256)))
         }
         return facts.list
+    }
+
+    /// The URL of the picture as in messages: without its query, and of a picture for an e-mail address only the host.
+    private func source(_ item: AvatarListItem) -> String {
+        guard let url = item.sourceURL else { return "own image" }
+        return item.key.isEmailImage ? item.key.description : AvatarKey.redact(url)
     }
 
     /// Width and height, unless the image states none, and the length of the file.

@@ -153,11 +153,11 @@ struct Avatars: ParsableCommand {
         do {
             let message = fullMessage(for: error)
             if code.isSuccess {
-                try Console.output.write(message + "\n")
+                // Help, or a completion script, which has tabs. Neither quotes an argument.
+                try Console.output.write(Array("\(message)\n".utf8))
             } else {
-                // The message quotes arguments, and a file name may hold control characters.
                 let lines = message.split(separator: "\n", omittingEmptySubsequences: false)
-                try Console.diagnostics.write(lines.map { Wording.oneLine(String($0)) + "\n" }.joined())
+                try Console.diagnostics.write(lines.map { "\($0)\n" as TerminalText }.joined())
             }
         } catch {
             // The reader of the help closed the pipe.

@@ -74,7 +74,7 @@ private final class Written: Sendable {
 
     var text: String { pieces.withLock { $0 } }
 
-    func append(_ piece: String) {
-        pieces.withLock { $0 += piece }
+    func append(_ piece: TerminalText) {
+        pieces.withLock { $0 += piece.safe }
     }
 }

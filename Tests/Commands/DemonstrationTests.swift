@@ -56,7 +56,7 @@ struct DemonstrationTests {
 
     private func demoText(keep directory: String) async throws -> String {
         let text = Mutex("")
-        let page = DemoPage(isTerminal: false, usesColour: false) { piece in text.withLock { $0 += piece } }
+        let page = DemoPage(isTerminal: false, usesColour: false) { piece in text.withLock { $0 += piece.safe } }
         // Longer than the command's timeout: other tests keep the machine busy.
         try await Demonstration.run(keep: directory, on: page, timeout: .seconds(10))
         return text.withLock { $0 }

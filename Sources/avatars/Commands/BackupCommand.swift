@@ -71,6 +71,6 @@ extension OutputOptions {
             "missing": JSON(report.missing),
         ]
         let object = JSON.object(fields.merging(more) { $1 })
-        try print(object, text: Wording.oneLine(sentence) + "\n", quiet: quiet)
+        try print(object, text: "\(sentence)\n", quiet: quiet)
     }
 }

@@ -101,13 +101,13 @@ struct ChangesCommand: AsyncParsableCommand {
             let changes = try store.changes(since: sequence)
             guard let last = changes.last else { return sequence }
             let names = try store.names(ofContacts: changes.flatMap(\.contacts))
-            var text = needsHeading ? AvatarChange.table.heading : ""
+            var bytes = needsHeading ? AvatarChange.table.heading.bytes : []
             for change in changes {
-                text +=
+                bytes +=
                     output.json
-                    ? try JSON.object(change.fields(names)).line : AvatarChange.table.line(change.row(names))
+                    ? try JSON.object(change.fields(names)).line : AvatarChange.table.line(change.row(names)).bytes
             }
-            try Console.output.write(text)
+            try Console.output.write(bytes)
             sequence = last.sequence
             needsHeading = false
         }

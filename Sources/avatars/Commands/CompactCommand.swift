@@ -40,7 +40,7 @@ struct CompactCommand: AsyncParsableCommand {
             dryRun
             ? "Would free \(freed): the index takes \(before) and would take \(after)."
             : "Freed \(freed): the index took \(before) and now takes \(after)."
-        try output.print(json, text: sentence + "\n", quiet: store.quiet, isData: dryRun)
+        try output.print(json, text: "\(sentence)\n", quiet: store.quiet, isData: dryRun)
     }
 
     /// Compacts the index, with progress, and prints a note if it was interrupted.

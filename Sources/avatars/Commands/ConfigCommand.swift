@@ -148,7 +148,7 @@ struct ConfigCommand: AsyncParsableCommand {
     }
 
     /// All settings with their values, defaults and meanings.
-    private func table(of store: AvatarStore) throws -> String {
+    private func table(of store: AvatarStore) throws -> TerminalText {
         var table = Table(.left("SETTING"), .left("VALUE"), .left("DEFAULT"), .left("MEANING"))
         let rows = try KeptSetting.all.map { setting in
             [setting.name, try setting.text(in: store), setting.defaultText, setting.meaning].map { Table.Cell($0) }
@@ -158,7 +158,9 @@ struct ConfigCommand: AsyncParsableCommand {
     }
 
     /// One setting, and the eviction of a change.
-    private func facts(of setting: KeptSetting, in store: AvatarStore, _ evicted: EvictionReport?) throws -> String {
+    private func facts(of setting: KeptSetting, in store: AvatarStore, _ evicted: EvictionReport?) throws
+        -> TerminalText
+    {
         var facts = Facts()
         facts.add(setting.name, try setting.text(in: store))
         if let evicted, evicted.files > 0 || dryRun {

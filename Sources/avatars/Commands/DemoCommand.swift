@@ -63,7 +63,7 @@ struct DemoCommand: AsyncParsableCommand {
 
     /// Writes a piece of the page to standard output.
     @Sendable
-    private static func write(_ text: String) {
+    private static func write(_ text: TerminalText) {
         do {
             try Console.output.write(text)
         } catch {

@@ -57,7 +57,7 @@ extension Diagnosis {
     }
 
     /// The remedy on a line of its own, indented; empty without one.
-    fileprivate var adviceLine: String { advice.map { "    \(Wording.oneLine($0))\n" } ?? "" }
+    fileprivate var adviceLine: TerminalText { advice.map { "    \($0)\n" } ?? "" }
 
     /// The fields of `checks`.
     fileprivate var json: JSON {

@@ -147,7 +147,7 @@ struct ExportCommand: AsyncParsableCommand {
         if html { fields["pages"] = JSON(report.pages) }
         if renditions.rendition != nil { fields["originals"] = JSON(report.originals) }
         if asVCard { fields.merge(["cards": JSON(report.cards), "withoutCard": JSON(report.withoutCard)]) { $1 } }
-        try output.print(.object(fields), text: sentence(report, target) + "\n", quiet: store.quiet)
+        try output.print(.object(fields), text: "\(sentence(report, target))\n", quiet: store.quiet)
     }
 
     /// Writes a new folder.
@@ -215,7 +215,7 @@ struct ExportCommand: AsyncParsableCommand {
         let lines =
             report.filesToWrite.map { "write   \($0)" } + report.filesToDelete.map { "delete  \($0)" }
             + [counts + Self.renaming(report, dryRun: dryRun)]
-        let text = lines.map { Wording.oneLine($0) + "\n" }.joined()
+        let text = lines.map { "\($0)\n" as TerminalText }.joined()
         try output.print(.object(fields), text: text, quiet: store.quiet, isData: dryRun)
         if report.missing + report.blocked > 0 { throw ExitCode.someFailed }
     }
@@ -262,10 +262,10 @@ struct ExportCommand: AsyncParsableCommand {
         let images = "\(Wording.count(report.images, "image")) (\(Wording.size(report.bytes)))"
         guard html else {
             let cards = asVCard ? " with \(Wording.count(report.cards, "card")) in contacts.vcf" : ""
-            return Wording.oneLine("Exported \(images)\(cards) to \(target).")
+            return "Exported \(images)\(cards) to \(target)."
         }
         let pages = Wording.count(report.pages, "page")
-        return Wording.oneLine("Exported \(images) with \(pages) to \(target). Open \(target)/index.html in a browser.")
+        return "Exported \(images) with \(pages) to \(target). Open \(target)/index.html in a browser."
     }
 }
 

@@ -92,6 +92,6 @@ struct IgnoreCommand: AsyncParsableCommand {
             case (true, true):
                 "Would stop ignoring \(pictures): the next sync would fetch the images of \(contacts)."
             }
-        try output.print(json, text: sentence + "\n", quiet: store.quiet, isData: dryRun)
+        try output.print(json, text: "\(sentence)\n", quiet: store.quiet, isData: dryRun)
     }
 }

@@ -85,7 +85,7 @@ struct ImportCommand: AsyncParsableCommand {
     }
 
     /// The summary, as in `Imported 2 new images (12.4 kB), 1 replaced, 1 failed.`
-    private func sentence(_ report: ImportReport) -> String {
+    private func sentence(_ report: ImportReport) -> TerminalText {
         let new = "\(Wording.count(report.stored, "new image"))"
         let rest = [(report.replaced, "replaced"), (report.unchanged, "unchanged"), (report.failed, "failed")]
             .filter { $0.0 > 0 }.map { ", \($0.0) \($0.1)" }.joined()

@@ -52,7 +52,7 @@ struct MigrateCommand: AsyncParsableCommand {
     }
 
     /// The status as a table: the version, and the applied and pending steps in their order.
-    private func text(_ status: AvatarStore.MigrationStatus) -> String {
+    private func text(_ status: AvatarStore.MigrationStatus) -> TerminalText {
         var facts = Facts()
         facts.add("schema", "version \(status.schemaVersion)")
         for (number, name) in status.applied.enumerated() { facts.add(number == 0 ? "applied" : "", name) }

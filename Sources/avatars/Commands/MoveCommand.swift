@@ -46,7 +46,8 @@ struct MoveCommand: AsyncParsableCommand {
                 }
             }
         }
-        let sentence = "\(dryRun ? "Would move" : "Moved") \(Wording.count(moved, "image")) to \(to.rawValue).\n"
+        let sentence: TerminalText =
+            "\(dryRun ? "Would move" : "Moved") \(Wording.count(moved, "image")) to \(to.rawValue).\n"
         try output.print(.object(["moved": JSON(moved)]), text: sentence, quiet: store.quiet, isData: dryRun)
         if hasFailures { throw ExitCode.someFailed }
     }

@@ -69,7 +69,7 @@ struct PathCommand: MostlySynchronousCommand {
 
     private func write(_ key: AvatarKey, _ file: String, _ more: [String: JSON]) throws {
         let fields = ["key": JSON(key.rawValue), "localFile": JSON(file)].merging(more) { first, _ in first }
-        try Console.output.write(output.json ? JSON.object(fields).line : file + "\n")
+        try Console.output.write(output.json ? JSON.object(fields).line : Array("\(file)\n".utf8))
     }
 
     private func noFile(_ key: AvatarKey, in store: AvatarStore) throws -> AvatarStoreError {

@@ -161,14 +161,15 @@ struct RemoveCommand: AsyncParsableCommand {
         let images = "the contact from \(Wording.count(shared, "image")) that \(others)"
         if let contact = contactFilter.id, receipt.rows == 0, shared == 0, !receipt.hasUnknownContact {
             let removed = dryRun ? "Would remove" : "Removed"
-            let text = "\(removed) the contact \"\(contact)\", which had no image\(dryRun ? "" : traces).\n"
+            let text: TerminalText =
+                "\(removed) the contact \"\(contact)\", which had no image\(dryRun ? "" : traces).\n"
             return try output.print(json, text: text, quiet: store.quiet, isData: dryRun)
         }
         let sentence =
             dryRun
             ? "Would remove \(gone)\(shared > 0 ? ", and unlink \(images)" : "")."
             : "Removed \(gone)\(shared > 0 ? ",\(traces.isEmpty ? " and" : "") unlinked \(images)" : "")\(traces)."
-        try output.print(json, text: sentence + "\n", quiet: store.quiet, isData: dryRun)
+        try output.print(json, text: "\(sentence)\n", quiet: store.quiet, isData: dryRun)
     }
 }
 

@@ -67,7 +67,7 @@ struct SharedCommand: AsyncParsableCommand {
         var table = Table(.left("DIGEST"), .left("SHARED BY"), .left("IMAGE"), .left("FILE"))
         let rows = page.pictures.map(\.row)
         table.fit(rows)
-        let text = rows.isEmpty ? "" : table.heading + rows.map(table.line).joined()
+        let text: TerminalText = rows.isEmpty ? "" : table.heading + rows.map(table.line).joined()
         try output.print(json, text: text, quiet: store.quiet, isData: true)
         guard !output.json else { return }
         if rows.isEmpty { store.note("no host has an image of at least \(minimum) contacts") }
@@ -85,7 +85,7 @@ struct SharedCommand: AsyncParsableCommand {
             ]
         }
         table.fit(rows)
-        let text = rows.isEmpty ? "" : table.heading + rows.map(table.line).joined()
+        let text: TerminalText = rows.isEmpty ? "" : table.heading + rows.map(table.line).joined()
         try output.print(json, text: text, quiet: store.quiet, isData: true)
     }
 }

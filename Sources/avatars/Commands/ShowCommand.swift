@@ -33,7 +33,7 @@ struct ShowCommand: AsyncParsableCommand {
             }
             let names = try store.names(ofContacts: details.overview.contacts)
             try Console.output.write(
-                output.json ? details.json(names, in: store.configuration.layout).line : details.text(names)
+                output.json ? details.json(names, in: store.configuration.layout).line : details.text(names).bytes
             )
         }
     }

@@ -43,7 +43,7 @@ struct StatsCommand: AsyncParsableCommand {
             switch format {
             case .text: try Console.output.write(statistics.text)
             case .json: try Console.output.write(statistics.json.line)
-            case .prometheus: try Console.output.write(statistics.prometheus)
+            case .prometheus: try Console.output.write(Array(statistics.prometheus.utf8))
             }
         }
     }

@@ -48,7 +48,7 @@ struct TrimCommand: AsyncParsableCommand {
             let sentence =
                 dryRun
                 ? "Would evict \(gone); the caches would use \(rest)." : "Evicted \(gone); the caches use \(rest)."
-            try output.print(json, text: sentence + "\n", quiet: self.store.quiet, isData: dryRun)
+            try output.print(json, text: "\(sentence)\n", quiet: self.store.quiet, isData: dryRun)
         }
     }
 

@@ -99,7 +99,7 @@ struct VerifyCommand: AsyncParsableCommand {
     }
 
     /// The result for people: a table of the faults, the summary, and advice.
-    private func text(_ report: VerificationReport) -> String {
+    private func text(_ report: VerificationReport) -> TerminalText {
         var table = Table(.left("FAULT"), .left("PATH"), .left("KEY"))
         let rows = report.faults.map { fault in
             [
@@ -109,16 +109,16 @@ struct VerifyCommand: AsyncParsableCommand {
             ]
         }
         table.fit(rows)
-        let listed = rows.isEmpty ? "" : table.heading + rows.map(table.line).joined() + "\n"
+        let listed: TerminalText = rows.isEmpty ? "" : table.heading + rows.map(table.line).joined() + "\n"
         let unlisted = report.faultCount - report.faults.count
-        let more = unlisted > 0 ? "… and \(Wording.count(unlisted, "more fault")).\n" : ""
-        return listed + more + summary(report) + "\n" + remarks(on: report) + (report.lost?.text ?? "")
+        let more: TerminalText = unlisted > 0 ? "… and \(Wording.count(unlisted, "more fault")).\n" : ""
+        return "\(listed)\(more)\(summary(report))\n\(remarks(on: report))\(report.lost?.text ?? "")"
     }
 
     /// Advice for images missing from `caches` and for a damaged index; empty for other faults.
-    private func remarks(on report: VerificationReport) -> String {
+    private func remarks(on report: VerificationReport) -> TerminalText {
         let kinds = Set(report.faults.map(\.kind))
-        var remarks = ""
+        var remarks: TerminalText = ""
         let caches = store.layout.cachesRoot + "/"
         if report.faults.contains(where: { $0.kind == .missing && $0.path?.hasPrefix(caches) == true }) {
             remarks +=
@@ -158,7 +158,7 @@ extension LostContent {
     }
 
     /// The content that a repair could not recover and how to get it back; empty if nothing is lost.
-    var text: String {
+    var text: TerminalText {
         guard !isNothing else { return "" }
         var facts = Facts()
         if contacts != 0 { facts.add("contacts", "\(number(contacts)): sync your contact lists again", colour: .red) }

@@ -14,7 +14,7 @@ final class DemoPage {
     /// Whether headings and claims have colours.
     private let usesColour: Bool
     /// The function that writes the text; the command passes one for standard output.
-    private let output: @Sendable (String) -> Void
+    private let output: @Sendable (TerminalText) -> Void
     /// The number of headings so far.
     private var steps = 0
     /// The number of claims checked so far.
@@ -27,7 +27,7 @@ final class DemoPage {
     ///   - usesColour: Whether the text may hold ANSI escape sequences.
     ///   - output: Writes a piece of text as it is: it holds its own line ends, and a progress bar begins with a
     ///     carriage return. Never called by two tasks at once.
-    init(isTerminal: Bool, usesColour: Bool, output: @escaping @Sendable (String) -> Void) {
+    init(isTerminal: Bool, usesColour: Bool, output: @escaping @Sendable (TerminalText) -> Void) {
         self.isTerminal = isTerminal
         self.usesColour = usesColour
         self.output = output
@@ -101,7 +101,7 @@ final class DemoPage {
     // MARK: Text
 
     /// Writes one line as it is.
-    func line(_ text: String = "") {
+    func line(_ text: TerminalText = "") {
         output(text + "\n")
     }
 
@@ -117,12 +117,12 @@ final class DemoPage {
         var current = ""
         for word in text.split(separator: " ") {
             if !current.isEmpty, Self.indent.count + current.count + 1 + word.count > Self.width {
-                line(Self.indent + current)
+                line("\(Self.indent)\(current)")
                 current = ""
             }
             current += (current.isEmpty ? "" : " ") + word
         }
-        line(Self.indent + current)
+        line("\(Self.indent)\(current)")
     }
 
     /// Writes rows in aligned columns. Cuts a line that is too long.
@@ -137,7 +137,7 @@ final class DemoPage {
                 Self.padded(row[$0], to: widths[$0], isRightAligned: rightAligned.contains($0))
             }
             let text = Self.cut(Self.trimmed(Self.indent + cells.joined(separator: "  ")), to: Self.width)
-            line(number == 0 && header != nil ? styled(text, .dim) : text)
+            line(number == 0 && header != nil ? styled(text, .dim) : TerminalText(text))
         }
     }
 
@@ -201,8 +201,8 @@ final class DemoPage {
     }
 
     /// The text with escape sequences for `style`; unchanged without colour.
-    private func styled(_ text: String, _ style: Style) -> String {
-        usesColour ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
+    private func styled(_ text: String, _ style: Style) -> TerminalText {
+        usesColour ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : TerminalText(text)
     }
 }
 
@@ -216,12 +216,12 @@ final class DemoProgressLine: Sendable {
     /// Whether the bar is redrawn in place.
     private let isTerminal: Bool
     /// The function that writes the text.
-    private let output: @Sendable (String) -> Void
+    private let output: @Sendable (TerminalText) -> Void
     /// The halves of the list that already have their line.
     private let halvesShown = Mutex(0)
 
     /// Writes nothing yet; `begin` draws the first bar.
-    init(indent: String, isTerminal: Bool, output: @escaping @Sendable (String) -> Void) {
+    init(indent: String, isTerminal: Bool, output: @escaping @Sendable (TerminalText) -> Void) {
         self.indent = indent
         self.isTerminal = isTerminal
         self.output = output

@@ -28,7 +28,7 @@ struct OutputOptions: ParsableArguments {
     ///   - isData: whether `text` is what the command was asked for, as in a dry run, or names faults. Otherwise it is
     ///     a summary.
     /// - Throws: `ClosedPipe` if the reader is gone; `UnwritableOutput`.
-    func print(_ fields: JSON, text: String, quiet: Bool, isData: Bool = false) throws {
+    func print(_ fields: JSON, text: TerminalText, quiet: Bool, isData: Bool = false) throws {
         if json {
             try fields.print()
         } else if isData || !quiet {

@@ -187,7 +187,7 @@ struct StoreOptions: ParsableArguments {
         configuration.access = access
         if access != .readOnly { RootWarning.print(for: layout) }
         if verbose {
-            configuration.logger = Logger(label: "avatars") { StreamLogHandler.standardError(label: $0) }
+            configuration.logger = Logger(label: "avatars") { TerminalLog(label: $0) }
             configuration.logger.logLevel = .debug
             configuration.logger.debug("opening the store", metadata: ["index": "\(configuration.layout.indexPath)"])
         }

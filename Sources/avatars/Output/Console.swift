@@ -34,11 +34,11 @@ enum Console: Int32, Sendable {
     ///
     /// - Throws: `ClosedPipe` if the reader of the pipe is gone; `UnwritableOutput` for any other error, such as a full
     ///   disk.
-    func write(_ text: String) throws {
-        try write(Array(text.utf8))
+    func write(_ text: TerminalText) throws {
+        try write(text.bytes)
     }
 
-    /// Writes all of `bytes`; errors as above.
+    /// Writes all of `bytes`, which are no text for people: an image, JSON, a path for a script; errors as above.
     func write(_ bytes: [UInt8]) throws {
         try Self.write(bytes, to: rawValue, named: self == .output ? "standard output" : "standard error")
     }

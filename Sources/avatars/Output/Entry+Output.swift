@@ -120,7 +120,7 @@ extension AvatarDetails {
     }
 
     /// The fields that have a value, one a line, then the reasons for the entry's state, wrapped to the terminal.
-    func text(_ names: [String: String]) -> String {
+    func text(_ names: [String: String]) -> TerminalText {
         var facts = Facts()
         facts.add("key", overview.key.rawValue)
         if overview.sourceURL != overview.key.rawValue { facts.add("source", overview.sourceURL) }
@@ -131,8 +131,8 @@ extension AvatarDetails {
         facts.add("shared with", sharedWith.isEmpty ? nil : sharedWith.map(\.rawValue).joined(separator: ", "))
         addOrigin(to: &facts)
         let columns = Console.output.isTerminal ? Console.output.columns : .max
-        return facts.text + reasons.map { "\n" + Wording.wrapped(Wording.oneLine($0), columns: columns) }.joined()
-            + "\n"
+        let lines = reasons.flatMap { Wording.wrapped($0, columns: columns) }
+        return facts.text + lines.map { "\n\($0)" }.joined() + "\n"
     }
 
     /// The header fields of the last response that the store keeps, one a line.

@@ -45,12 +45,25 @@ enum JSON: Encodable, Sendable {
         }
     }
 
-    /// The value on one line, with a line feed at its end.
-    var line: String {
+    /// The value on one line, with a line feed at its end, in UTF-8.
+    ///
+    /// Characters that could command a terminal are escaped, which means the same in JSON.
+    var line: [UInt8] {
         get throws {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            return String(decoding: try encoder.encode(self), as: UTF8.self) + "\n"
+            let json = try encoder.encode(self)
+            let newline = UInt8(ascii: "\n")
+            guard json.contains(where: { $0 >= 0x7F }) else { return json + [newline] }
+            var text = ""
+            for scalar in String(decoding: json, as: UTF8.self).unicodeScalars {
+                if TerminalText.isUnsafe(scalar) {
+                    text += "\\u" + String(0x10000 + scalar.value, radix: 16).dropFirst()
+                } else {
+                    text.unicodeScalars.append(scalar)
+                }
+            }
+            return Array(text.utf8) + [newline]
         }
     }
 

@@ -19,10 +19,10 @@ enum Message {
         write(text)
     }
 
-    /// Writes one line. Control characters in `text` are replaced, because it may quote names from outside.
+    /// Writes one line.
     private static func write(_ text: String) {
         do {
-            try Console.diagnostics.write("avatars: \(Wording.oneLine(text))\n")
+            try Console.diagnostics.write("avatars: \(text)\n")
         } catch {
             // Standard error is the last resort.
         }

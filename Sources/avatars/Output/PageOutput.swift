@@ -26,14 +26,14 @@ struct PageOutput {
         row: (Item) -> [Table.Cell]
     ) throws {
         guard !items.isEmpty else { return }
-        var text = count == 0 && !isJSON ? table.heading : ""
+        var bytes = count == 0 && !isJSON ? table.heading.bytes : []
         for item in items {
-            text += isJSON ? try JSON.object(fields(item)).line : table.line(row(item))
-            guard text.utf8.count > 1 << 16 else { continue }
-            try Console.output.write(text)
-            text = ""
+            bytes += isJSON ? try JSON.object(fields(item)).line : table.line(row(item)).bytes
+            guard bytes.count > 1 << 16 else { continue }
+            try Console.output.write(bytes)
+            bytes = []
         }
-        try Console.output.write(text)
+        try Console.output.write(bytes)
         count += items.count
     }
 

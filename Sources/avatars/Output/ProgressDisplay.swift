@@ -178,7 +178,7 @@ final class ProgressDisplay: Sendable {
     }
 
     /// Writes to standard error. Failures are ignored: progress must not stop the work.
-    private func write(_ text: String) {
+    private func write(_ text: TerminalText) {
         do {
             try Console.diagnostics.write(text)
         } catch {

@@ -8,7 +8,7 @@ enum Question {
     /// Asks, and waits for a line. Any answer but `y` or `yes` is a no.
     ///
     /// - Throws: `UnwritableOutput` if the question cannot be written.
-    static func isConfirmed(_ question: String) throws -> Bool {
+    static func isConfirmed(_ question: TerminalText) throws -> Bool {
         try Console.diagnostics.write("\(question) [y/N] ")
         let answer = readLine()?.trimmingCharacters(in: .whitespaces).lowercased()
         return answer == "y" || answer == "yes"

@@ -32,7 +32,7 @@ extension StoreStatistics {
     }
 
     /// The statistics as a table for people.
-    var text: String {
+    var text: TerminalText {
         var facts = Facts()
         facts.add("entries", "\(entries), from \(Wording.count(hosts, "host"))")
         for state in AvatarState.allCases {

@@ -123,7 +123,7 @@ struct SyncSummary {
     // MARK: Text
 
     /// The summary as a table, without the counts that are zero.
-    var text: String {
+    var text: TerminalText {
         var facts = Facts()
         addContacts(to: &facts)
         facts.add("images", "\(report.wanted)")

@@ -26,14 +26,14 @@ struct Table {
 
     /// The text of a cell and its colour.
     struct Cell: ExpressibleByStringLiteral {
-        /// One line, without control characters.
+        /// One line, safe on a terminal.
         var text: String
         /// `nil` for the terminal's own colour.
         var colour: Colour?
 
         /// A cell with `text`, made safe for a terminal.
         init(_ text: String, _ colour: Colour? = nil) {
-            self.text = Wording.oneLine(text)
+            self.text = TerminalText.oneLine(text)
             self.colour = colour
         }
 
@@ -86,18 +86,18 @@ struct Table {
     }
 
     /// The line with the headings, with a line feed at its end.
-    var heading: String {
+    var heading: TerminalText {
         line(columns.map { Cell($0.heading, .faint) })
     }
 
     /// The line with `cells`, one for each column, with a line feed at its end.
-    func line(_ cells: [Cell]) -> String {
+    func line(_ cells: [Cell]) -> TerminalText {
         let cells = isOnTerminal ? zip(columns, cells).map { $1.shortened(to: $0.limit) } : cells
         var texts = zip(columns, cells).map { column, cell in padded(cell, column) }
         if let last = cells.last, columns.last?.isRightAligned == false {
             texts[texts.count - 1] = coloured(last.text, last.colour)
         }
-        return texts.joined(separator: "  ") + "\n"
+        return texts.dropFirst().reduce(texts.first ?? "") { "\($0)  \($1)" } + "\n"
     }
 
     private func width(of text: String) -> Int {
@@ -105,15 +105,15 @@ struct Table {
     }
 
     /// The text of `cell`, padded to the width of `column`.
-    private func padded(_ cell: Cell, _ column: Column) -> String {
+    private func padded(_ cell: Cell, _ column: Column) -> TerminalText {
         let padding = String(repeating: " ", count: max(0, column.width - width(of: cell.text)))
         let text = coloured(cell.text, cell.colour)
-        return column.isRightAligned ? padding + text : text + padding
+        return column.isRightAligned ? "\(padding)\(text)" : "\(text)\(padding)"
     }
 
     /// `text` between the control sequences of `colour`, unless the output has no colours.
-    private func coloured(_ text: String, _ colour: Colour?) -> String {
-        guard hasColour, let colour else { return text }
+    private func coloured(_ text: String, _ colour: Colour?) -> TerminalText {
+        guard hasColour, let colour else { return TerminalText(text) }
         return "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m"
     }
 }
@@ -142,7 +142,7 @@ struct Facts {
     }
 
     /// All lines, with the values in one column.
-    var text: String {
+    var text: TerminalText {
         var table = Table(.left(""), .left(""))
         table.fit(rows)
         return rows.map(table.line).joined()

@@ -37,7 +37,7 @@ enum Wording {
     }
 
     /// `text` in lines of at most `columns` characters, broken between words. A longer word has a line of its own.
-    static func wrapped(_ text: String, columns: Int) -> String {
+    static func wrapped(_ text: String, columns: Int) -> [String] {
         var lines: [String] = []
         for word in text.split(separator: " ") {
             if let line = lines.last, line.count + 1 + word.count <= columns {
@@ -46,28 +46,11 @@ enum Wording {
                 lines.append(String(word))
             }
         }
-        return lines.joined(separator: "\n")
+        return lines
     }
 
     /// A name or id without user info, query and fragment if it is a URL. Lists may have URLs in places of names and ids.
     static func redacted(_ name: String) -> String {
         name.contains("://") ? AvatarKey.redact(name) : name
-    }
-
-    /// `text` with control characters, line breaks and bidirectional controls replaced by U+FFFD.
-    ///
-    /// Names come from outside, and could otherwise break a line, hide a file's extension or command the terminal.
-    static func oneLine(_ text: String) -> String {
-        String(
-            String.UnicodeScalarView(
-                text.unicodeScalars.map { scalar in
-                    switch scalar.properties.generalCategory {
-                    case .control, .lineSeparator, .paragraphSeparator: "\u{FFFD}"
-                    case _ where scalar.properties.isBidiControl: "\u{FFFD}"
-                    default: scalar
-                    }
-                }
-            )
-        )
     }
 }

@@ -20,7 +20,8 @@ public struct AvatarResponder: Sendable {
         /// empty token admits no request. Default: `nil`.
         public var token: String?
         /// The value of Access-Control-Allow-Origin, such as `https://example.com` or `*`, so that scripts of that site may
-        /// read the responses; `nil`: the field is not sent. Default: `nil`.
+        /// read the responses. `nil`: the field is not sent, and Cross-Origin-Resource-Policy keeps browsers from showing
+        /// responses in pages of other sites, except those of `/avatar/HASH`. Default: `nil`.
         public var allowedOrigin: String?
         /// Whether `/avatar/HASH` responds like Libravatar and Gravatar: a client that knows an address gets the picture of
         /// its contact. It finds the contacts that syncs recorded while `Setting.keepAddresses` was 1. Default: false.
@@ -138,6 +139,8 @@ public struct AvatarResponder: Sendable {
             response.head.headerFields[.accessControlAllowOrigin] = allowed
             response.head.headerFields[.accessControlExposeHeaders] = "ETag, Content-Location"
             if allowed != "*" { response.head.headerFields[.vary] = "Origin" }
+        } else if response.head.headerFields[.crossOriginResourcePolicy] == nil {
+            response.head.headerFields[.crossOriginResourcePolicy] = "same-origin"
         }
         return response
     }
@@ -191,7 +194,11 @@ public struct AvatarResponder: Sendable {
         case ("contacts", 2): return try page(ofContact: path[1])
         case ("contacts", 3) where path[2] == "picture": return try picture(ofContact: path[1], target, request)
         case ("images", 2): return try image(named: path[1], target, request)
-        case ("avatar", 2) where configuration.answersLibravatar: return try avatar(named: path[1], target, request)
+        case ("avatar", 2) where configuration.answersLibravatar:
+            var response = try avatar(named: path[1], target, request)
+            // The pages of other sites show these pictures.
+            response.head.headerFields[.crossOriginResourcePolicy] = "cross-origin"
+            return response
         case ("changes", 1): return try changes(target, request)
         case ("readyz", 1): return try readiness()
         case ("metrics", 1): return try metrics()

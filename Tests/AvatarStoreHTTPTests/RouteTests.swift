@@ -15,7 +15,9 @@ struct RouteTests {
             while true {
                 let page = try fixture.ask(path).object()
                 let contacts = try #require(page["contacts"] as? [[String: Any]])
-                for contact in contacts { #expect(Set(contact.keys) == ["id", "name", "key", "state", "picture"]) }
+                for contact in contacts {
+                    #expect(Set(contact.keys) == ["id", "name", "key", "image", "state", "picture"])
+                }
                 ids += contacts.compactMap { $0["id"] as? String }
                 guard let next = page["next"] as? String else { break }
                 let encoded = try #require(next.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
@@ -181,9 +183,23 @@ struct RouteTests {
                 answer.fields[.accessControlAllowOrigin] == "https://example.com" && answer.fields[.vary] == "Origin"
             )
             #expect(preflight.status == 204 && preflight.fields[.accessControlAllowMethods] == "GET, HEAD")
+            #expect(answer.fields[.crossOriginResourcePolicy] == nil)
         }
         try await ResponderFixture.with { fixture in
             #expect(fixture.ask("/contacts").fields[.accessControlAllowOrigin] == nil)
+        }
+    }
+
+    /// Other sites may show the pictures of `/avatar/HASH`, which they know by an address, and nothing else.
+    @Test func otherSitesMayNotEmbedResponses() async throws {
+        try await ResponderFixture.with(.init(answersLibravatar: true)) { fixture in
+            for path in [
+                "/", "/contacts", "/contacts/ada/picture", "/contacts/ada", "/changes", "/healthz", "/nothing", "*",
+            ] {
+                #expect(fixture.ask(path).fields[.crossOriginResourcePolicy] == "same-origin", "\(path)")
+            }
+            let avatar = fixture.ask("/avatar/b48def645758b95537d4424c84d1a9ff")
+            #expect(avatar.status == 200 && avatar.fields[.crossOriginResourcePolicy] == "cross-origin")
         }
     }
 }

@@ -56,7 +56,7 @@ import Testing
         "import": ["json", "class", "dry-run", "progress"],
         "serve": origin.union(shared).union([
             "listen", "socket", "sync", "format", "column", "every", "prune", "token-file", "allow-origin",
-            "libravatar", "decode-without-sandbox",
+            "libravatar", "decode-without-sandbox", "allow-host",
         ]),
     ]
 

@@ -70,7 +70,7 @@ struct ServeBehindNginxTests {
                 #expect(encoded.status == 404 && encoded.isProblem)
 
                 let events = try RawConnection(front)
-                await events.send("GET /changes HTTP/1.1\r\nHost: t\r\nAccept: text/event-stream\r\n\r\n")
+                await events.send("GET /changes HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
                 #expect(try await events.read(until: "retry:").contains("200 OK"))
                 try await workplace.run("save", "ada.png", "--name", "me").requireSuccess()
                 #expect(try await events.read(until: "name:me").contains("event: change"))

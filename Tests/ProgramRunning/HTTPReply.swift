@@ -59,7 +59,9 @@ extension RawConnection {
     ///
     /// - Parameter fields: further lines of the head.
     package func ask(_ target: String, _ fields: [String] = [], method: String = "GET") async throws -> HTTPReply {
-        await send((["\(method) \(target) HTTP/1.1", "Host: test"] + fields + ["", ""]).joined(separator: "\r\n"))
+        await send(
+            (["\(method) \(target) HTTP/1.1", "Host: localhost"] + fields + ["", ""]).joined(separator: "\r\n")
+        )
         return try await reply(isHead: method == "HEAD")
     }
 }

@@ -76,6 +76,18 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Let scripts of this web origin read the responses; * for all.", valueName: "origin"))
     var allowOrigin: String?
 
+    /// The names for which a server on loopback answers too; see `AnsweredHosts`.
+    @Option(
+        help: ArgumentHelp(
+            "Answer requests for this host name too, such as the one that a proxy passes on. On loopback, the server answers only "
+                + "for localhost and IP addresses. Repeat the option for several.",
+            valueName: "name"
+        ),
+        // Checked in `validate()`: the parser prints an error thrown here with the help of the option once more.
+        transform: { text in Result { try AnsweredHosts.parse(text) } }
+    )
+    var allowHost: [Result<String, any Error>] = []
+
     /// Sets `AvatarResponder.Configuration.answersLibravatar`, and `Setting.keepAddresses` for good.
     @Flag(help: "Serve /avatar/HASH like Libravatar and Gravatar. Sets keep-addresses to true.")
     var libravatar = false
@@ -97,6 +109,12 @@ struct ServeCommand: AsyncParsableCommand {
         if socket?.isEmpty == true { throw ValidationError("--socket must not be empty. Name a path.") }
         if let allowOrigin, allowOrigin.isEmpty || !HeaderFile.isFieldValue(allowOrigin) {
             throw ValidationError("--allow-origin must be one line of printable ASCII, such as https://example.com.")
+        }
+        for host in allowHost { _ = try host.get() }
+        if !allowHost.isEmpty, socket != nil {
+            throw ValidationError(
+                "--allow-host is for --listen: on a Unix domain socket, the server answers for every host."
+            )
         }
     }
 
@@ -125,7 +143,13 @@ struct ServeCommand: AsyncParsableCommand {
             )
             var limits = ServerLimits()
             if let warning = limits.fitDescriptors() { Message.warning(warning) }
-            let server = try await PictureServer(responder, on: socket, limits: limits, logger: ServerLog.logger)
+            let server = try await PictureServer(
+                responder,
+                on: socket,
+                limits: limits,
+                allowedHosts: Set(allowHost.map { try $0.get() }),
+                logger: ServerLog.logger
+            )
             defer { if case .path(let path) = socket { unlink(path) } }
             announce(socket, server, isOpen: token == nil)
             let isSyncing = !sync.isEmpty || every != nil
@@ -193,7 +217,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     /// Prints where the server listens, and a warning if others than this machine can connect without a token.
     private func announce(_ socket: ListeningSocket, _ server: PictureServer, isOpen: Bool) {
-        if isOpen, !socket.isLocal {
+        if isOpen, !server.isLocal {
             Message.warning(
                 "Every machine that can reach \(socket) can see all images and names. Protect them with --token-file."
             )

@@ -49,14 +49,6 @@ enum ListeningSocket: Equatable, Sendable {
         self = .host(host.isEmpty ? "127.0.0.1" : host, port: port)
     }
 
-    /// Whether only processes of this machine can connect.
-    var isLocal: Bool {
-        switch self {
-        case .host(let host, _): host == "localhost" || host == "::1" || host.hasPrefix("127.")
-        case .path, .inherited: true
-        }
-    }
-
     /// Binds the socket and listens on it.
     ///
     /// - Throws: `storage` if the address or path cannot be used; the message says why.

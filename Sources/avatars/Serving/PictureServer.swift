@@ -20,11 +20,13 @@ struct PictureServer: Service {
 
     /// Listens on `socket`. Requests are answered once `run` is called.
     ///
+    /// - Parameter allowedHosts: the names for which the server answers too, if it checks the hosts of requests (`AnsweredHosts`).
     /// - Throws: `AvatarStoreError` if the socket cannot be used.
     init(
         _ responder: AvatarResponder,
         on socket: ListeningSocket,
         limits: ServerLimits = ServerLimits(),
+        allowedHosts: Set<String> = [],
         logger: Logger
     ) async throws {
         self.logger = logger
@@ -55,7 +57,11 @@ struct PictureServer: Service {
             return http.setup(channel: channel, logger: logger).flatMapThrowing { connection in
                 let pipeline = channel.pipeline.syncOperations
                 let parser = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-                try pipeline.addHandler(RequestHandler(responder, limits: limits), position: .after(parser))
+                let hosts = AnsweredHosts(listeningOn: channel.parent?.localAddress, names: allowedHosts)
+                try pipeline.addHandler(
+                    RequestHandler(responder, limits: limits, hosts: hosts),
+                    position: .after(parser)
+                )
                 open.keep(connection)
                 return connection
             }
@@ -64,6 +70,9 @@ struct PictureServer: Service {
 
     /// The address that the server listens on; `nil` for an inherited socket without one.
     var address: SocketAddress? { listener.channel.localAddress }
+
+    /// Whether only processes of this machine can connect.
+    var isLocal: Bool { address?.isLoopback ?? true }
 
     /// Answers requests. Returns after a graceful shutdown, when the responses under way are sent or the time for them is
     /// over.

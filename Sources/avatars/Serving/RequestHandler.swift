@@ -31,6 +31,7 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private let responder: AvatarResponder
     private let limits: ServerLimits
+    private let hosts: AnsweredHosts
     /// The requests whose responses have not ended, in their order.
     private var pending = CircularBuffer<Pending>()
     /// The bytes of content of the present request.
@@ -50,9 +51,10 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// Whether the response under way is a stream of events.
     private var isStreaming = false
 
-    init(_ responder: AvatarResponder, limits: ServerLimits) {
+    init(_ responder: AvatarResponder, limits: ServerLimits, hosts: AnsweredHosts) {
         self.responder = responder
         self.limits = limits
+        self.hosts = hosts
     }
 
     // MARK: Requests
@@ -82,6 +84,14 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
         guard fields.isCodingKnown else {
             return refuse(.notImplemented, "The only transfer coding that the server knows is chunked.", context)
+        }
+        // A client of HTTP/1.0 without the field is no browser.
+        if let host = AnsweredHosts.authority(ofTarget: head.uri) ?? fields.host, !hosts.contain(host) {
+            return refuse(
+                .misdirectedRequest,
+                "The server answers for localhost, IP addresses and the names of --allow-host.",
+                context
+            )
         }
         active = .now()
         let isFirst = pending.isEmpty
@@ -285,6 +295,8 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
 private struct RequestFields {
     /// The number of Host fields.
     private(set) var hosts = 0
+    /// The value of the last Host field; `nil` without one.
+    private(set) var host: String?
     /// Whether the content has no transfer coding but chunked.
     private(set) var isCodingKnown = true
     /// Whether the connection ends with the response.
@@ -295,7 +307,9 @@ private struct RequestFields {
     init(_ headers: HTTPHeaders) {
         for (name, value) in headers {
             switch name.utf8.count {
-            case 4 where Self.isSame(name, "host"): hosts += 1
+            case 4 where Self.isSame(name, "host"):
+                hosts += 1
+                host = value
             case 10 where Self.isSame(name, "connection"):
                 let tokens = value.lowercased().split { ", \t".contains($0) }
                 closes = closes || tokens.contains("close")

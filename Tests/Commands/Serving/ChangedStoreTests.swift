@@ -42,7 +42,7 @@ import Testing
             let place = server.workplace
             try await place.run("backup", "saved").requireSuccess()
             let events = try server.connect()
-            await events.send("GET /changes HTTP/1.1\r\nHost: t\r\nAccept: text/event-stream\r\n\r\n")
+            await events.send("GET /changes HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
             #expect(try await events.read(until: "retry:").contains("200 OK"))
             try FileManager.default.removeItem(atPath: place.path("store"))
             try await place.run("restore", "saved").requireSuccess()

@@ -46,7 +46,7 @@ enum LimitedServer {
         try await waitUntil(every: .milliseconds(100)) {
             requests += 1
             let stream = try RawConnection(place)
-            await stream.send("GET /changes HTTP/1.1\r\nHost: t\r\nAccept: text/event-stream\r\n\r\n")
+            await stream.send("GET /changes HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
             return try await stream.read(until: "\r\n\r\n").contains(" 200 ")
         }
         return requests - 1

@@ -75,7 +75,7 @@ import Testing
         if !query.isEmpty { target += "?" + query.joined(separator: "&") }
         let lines = (0..<Int.random(in: 0...3, using: &random)).map { _ in fields.randomElement(using: &random) ?? "" }
         let method = ["GET", "GET", "GET", "HEAD"].randomElement(using: &random) ?? "GET"
-        return (["\(method) \(target) HTTP/1.1", "Host: t"] + lines + ["", ""]).joined(separator: "\r\n")
+        return (["\(method) \(target) HTTP/1.1", "Host: localhost"] + lines + ["", ""]).joined(separator: "\r\n")
     }
 
     /// The tables and columns that renditions change: their own tables, the totals, and the data from decoding a picture.

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct ServeEventTests {
     private func stream(_ server: RunningServer, _ fields: String...) async throws -> RawConnection {
         let connection = try server.connect()
-        let head = ["GET /changes HTTP/1.1", "Host: t", "Accept: text/event-stream"] + fields + ["", ""]
+        let head = ["GET /changes HTTP/1.1", "Host: localhost", "Accept: text/event-stream"] + fields + ["", ""]
         await connection.send(head.joined(separator: "\r\n"))
         return connection
     }

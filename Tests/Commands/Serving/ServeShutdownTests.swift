@@ -27,10 +27,10 @@ import Testing
             #expect(try await idle.ask("/healthz").status == 200)
             let silent = try server.connect()
             let events = try server.connect()
-            await events.send("GET /changes HTTP/1.1\r\nHost: t\r\nAccept: text/event-stream\r\n\r\n")
+            await events.send("GET /changes HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
             #expect(try await events.read(until: "retry:").contains("200 OK"))
             let download = try server.connect(receiveBuffer: 65_536)
-            await download.send("GET /contacts/ada/picture HTTP/1.1\r\nHost: t\r\n\r\n")
+            await download.send("GET /contacts/ada/picture HTTP/1.1\r\nHost: localhost\r\n\r\n")
             var received = try await download.read(atMost: 1024)
 
             let begin = ContinuousClock.now
@@ -57,7 +57,7 @@ import Testing
             try await workplace.run("sync", "people.json", "--allow-private-network").requireSuccess()
             let server = try await RunningServer.start(in: workplace)
             let download = try server.connect(receiveBuffer: 4096)
-            await download.send("GET /contacts/ada/picture HTTP/1.1\r\nHost: t\r\n\r\n")
+            await download.send("GET /contacts/ada/picture HTTP/1.1\r\nHost: localhost\r\n\r\n")
             _ = try await download.read(atMost: 1024)
 
             let begin = ContinuousClock.now

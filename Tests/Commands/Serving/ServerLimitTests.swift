@@ -8,7 +8,7 @@ import Testing
 
 /// The limits of the server, made short.
 @Suite(.timeLimit(.minutes(2))) struct ServerLimitTests {
-    @Test(arguments: ["", "GET /", "GET / HTTP/1.1\r\nHost: t\r\nX: "])
+    @Test(arguments: ["", "GET /", "GET / HTTP/1.1\r\nHost: localhost\r\nX: "])
     func headThatDoesNotEndIsGivenUp(head: String) async throws {
         var limits = ServerLimits()
         limits.headTime = .milliseconds(200)
@@ -33,7 +33,7 @@ import Testing
         limits.headTime = .milliseconds(200)
         try await LimitedServer.with(limits) { place, _ in
             let download = try RawConnection(place, receiveBuffer: 65_536)
-            await download.send("GET /contacts/ada/picture HTTP/1.1\r\nHost: t\r\n\r\n")
+            await download.send("GET /contacts/ada/picture HTTP/1.1\r\nHost: localhost\r\n\r\n")
             var bytes = try await download.read(atMost: 1024)
             let idle = try RawConnection(place)
             #expect(try await idle.ask("/healthz").status == 200)
@@ -50,7 +50,7 @@ import Testing
     func largePictureIsCompleteBeforeTheConnectionEnds(version: String) async throws {
         try await LimitedServer.with(ServerLimits()) { place, _ in
             let connection = try RawConnection(place, receiveBuffer: 65_536)
-            await connection.send("GET /contacts/ada/picture HTTP/\(version)\r\nHost: t\r\n\r\n")
+            await connection.send("GET /contacts/ada/picture HTTP/\(version)\r\nHost: localhost\r\n\r\n")
             let all = try await connection.readToEnd()
             let body = try #require(HTTPReply.parse(all, isHead: false, isEnd: true)).0.body
             #expect(body == LimitedServer.photo)
@@ -101,7 +101,7 @@ import Testing
             var streams: [RawConnection] = []
             for _ in 0..<4 {
                 let stream = try RawConnection(place)
-                await stream.send("GET /changes HTTP/1.1\r\nHost: t\r\nAccept: text/event-stream\r\n\r\n")
+                await stream.send("GET /changes HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
                 #expect(try await stream.read(until: "retry:").contains("200 OK"))
                 streams.append(stream)
             }

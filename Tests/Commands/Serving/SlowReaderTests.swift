@@ -15,7 +15,7 @@ import Testing
         limits.connections = 2
         try await LimitedServer.with(limits) { place, _ in
             let slow = try RawConnection(place, receiveBuffer: 4096)
-            let heads = String(repeating: "GET /contacts/ada/picture HTTP/1.1\r\nHost: t\r\n\r\n", count: 50)
+            let heads = String(repeating: "GET /contacts/ada/picture HTTP/1.1\r\nHost: localhost\r\n\r\n", count: 50)
             await slow.send(heads)
             _ = try await slow.read(atMost: 16)
             // The server still serves another client. There is room for a third one once the slow one is dropped.
@@ -35,7 +35,7 @@ import Testing
         limits.sendTime = .seconds(3)
         try await LimitedServer.with(limits) { place, _ in
             let steady = try RawConnection(place, receiveBuffer: 65_536)
-            await steady.send("GET /contacts/ada/picture HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n")
+            await steady.send("GET /contacts/ada/picture HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             let bytes = try await steady.readToEnd(pausing: .milliseconds(75))
             // Compared before the check, which would take minutes to describe how they differ.
             let isWhole = bytes.suffix(LimitedServer.photo.count) == LimitedServer.photo[...]
@@ -57,7 +57,7 @@ import Testing
             }
             let total = try store.changes().reduce(0) { $0 + $1.contacts.reduce(0) { $0 + $1.utf8.count } }
             let slow = try RawConnection(place, receiveBuffer: 4096)
-            await slow.send("GET /changes?since=0 HTTP/1.1\r\nHost: t\r\nAccept: text/event-stream\r\n\r\n")
+            await slow.send("GET /changes?since=0 HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
             #expect(try await slow.read(until: "retry: ").contains(" 200 "))
 
             // The server allows only one stream, so it must be free now.
@@ -81,7 +81,7 @@ import Testing
                 let isWhole = first.body == LimitedServer.photo
                 #expect(isWhole, "\(first.body.count) bytes")
                 let before = try #require(server.program.peakMemory)
-                let request = "GET /contacts/ada/picture HTTP/1.1\r\nHost: t\r\n\r\n"
+                let request = "GET /contacts/ada/picture HTTP/1.1\r\nHost: localhost\r\n\r\n"
                 var slow: [RawConnection] = []
                 for _ in 0..<20 {
                     let connection = try server.connect(receiveBuffer: 4096)

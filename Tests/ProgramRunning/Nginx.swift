@@ -122,7 +122,7 @@ package struct Nginx: Sendable {
             let site = NginxSite()
             try site.write(to: workplace)
             try await workplace.run(tool: "/usr/bin/openssl", makeCertificate).requireSuccess()
-            let arguments = ["-p", workplace.path, "-c", "nginx.conf", "-e", "error.log", "-g", "daemon off;"]
+            let arguments = ["-p", workplace.path, "-c", "nginx.conf", "-e", "error.log"]
             let program = try await workplace.start(tool: executable ?? "", arguments)
             // nginx writes the file once it listens on all ports.
             try await waitUntil(every: .milliseconds(5)) {

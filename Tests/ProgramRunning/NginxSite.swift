@@ -48,7 +48,7 @@ struct NginxSite: Sendable {
 
     private var configuration: String {
         """
-        daemon on;
+        daemon off;
         master_process off;
         pid nginx.pid;
         events { worker_connections 512; }

@@ -108,7 +108,8 @@ public struct Setting: Hashable, Sendable {
 
     /// All settings, in the order in which the command line lists them.
     package static let all: [Setting] = [
-        budget, lowWatermark, renditionBudget, maximumImageBytes, maximumPixels, allowsSVG, minimumFree, minimumFreshness,
+        budget, lowWatermark, renditionBudget, maximumImageBytes, maximumPixels, allowsSVG, minimumFree,
+        minimumFreshness,
         maximumFreshness,
         defaultFreshness, maximumAgeWithoutFetch, keepUnlinked, keepNames, keepAddresses,
         goneConfirmations, connections, connectionsPerHost, allowsPrivateNetworks,

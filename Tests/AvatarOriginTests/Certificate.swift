@@ -16,7 +16,7 @@ struct Certificate: Sendable {
 
     static let isAvailable = FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")
     /// The reason shown for skipped tests.
-    static let absence: Comment = "openssl is not installed"
+    static let absence: Comment = "needs openssl: apt-get install openssl"
 
     /// The certificate as PEM.
     var file: String { workplace.path("certificate.pem") }

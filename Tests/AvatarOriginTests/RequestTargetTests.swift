@@ -11,7 +11,7 @@ struct RequestTargetTests {
     private static let curl = "/usr/bin/curl"
     private static let hasCurl = FileManager.default.isExecutableFile(atPath: curl)
 
-    @Test(.enabled(if: hasCurl, "curl is not installed"))
+    @Test(.enabled(if: hasCurl, "needs curl: apt-get install curl"))
     func originSeesTheTargetThatCurlSends() async throws {
         let seed = TestMode.seed
         try await RawOrigin.withOrigin { origin in

@@ -6,7 +6,7 @@ import Testing
 @testable import AvatarStoreHTTP
 
 /// The exported pages in a real browser, if this machine has one.
-@Suite(.enabled(if: Browser.path != nil, "There is no chromium on PATH."), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: Browser.path != nil, "needs Chromium: apt-get install chromium"), .timeLimit(.minutes(5)))
 struct BrowserTests {
     @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func pagesFitAndObeyTheirPolicy(isDark: Bool) async throws {

@@ -6,7 +6,7 @@ import Testing
 
 /// The errors of real engines.
 @Suite(
-    .enabled("needs an S3 engine; see the reason printed above") { !EngineName.available.isEmpty },
+    .enabled("needs an S3 engine: scripts/start-seaweedfs") { !EngineName.available.isEmpty },
     .serialized,
     .timeLimit(.minutes(5))
 )
@@ -52,7 +52,7 @@ struct EngineRefusalTests {
         }
     }
 
-    @Test(.enabled("needs OpenStack Swift (set AVATARS_THOROUGH)") { Engine.openStackSwift != nil })
+    @Test(.enabled("needs OpenStack Swift: scripts/test --thorough") { Engine.openStackSwift != nil })
     func aWrongRegionIsCorrected() async throws {
         let error = try await Self.error(.openStackSwift) { $0.region = "eu-north-9" }
         #expect(error?.kind == .denied)

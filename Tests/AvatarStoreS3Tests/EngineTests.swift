@@ -21,7 +21,7 @@ enum EngineName: String, CaseIterable, Sendable {
 
 /// The promises of `SharedTier`, against real engines.
 @Suite(
-    .enabled("needs an S3 engine; see the reason printed above") { !EngineName.available.isEmpty },
+    .enabled("needs an S3 engine: scripts/start-seaweedfs") { !EngineName.available.isEmpty },
     .serialized,
     .timeLimit(.minutes(5))
 )

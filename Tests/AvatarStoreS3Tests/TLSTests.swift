@@ -8,7 +8,10 @@ import Testing
 
 /// Certificates, against a server of the program `openssl`, which answers each GET with a page.
 @Suite(
-    .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl"), "openssl is not installed"),
+    .enabled(
+        if: FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl"),
+        "needs openssl: apt-get install openssl"
+    ),
     .serialized,
     .timeLimit(.minutes(5))
 )

@@ -7,7 +7,7 @@ extension ReadmeExamples {
     private static let hasCurl = FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")
 
     /// Runs the excerpt with the server. Only the port differs, and the address of the picture's origin.
-    @Test(.enabled(if: hasCurl, "curl is not installed")) func avatarServer() async throws {
+    @Test(.enabled(if: hasCurl, "needs curl: apt-get install curl")) func avatarServer() async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
             try workplace.write(

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// A server with `Last-Modified` only, whose 304 carries no validator: Python's.
-@Suite(.enabled(if: PlainFileServer.isAvailable, "python3 is not installed"), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: PlainFileServer.isAvailable, "needs python3: apt-get install python3"), .timeLimit(.minutes(5)))
 struct PlainFileServerTests {
     @Test(arguments: [["--strict"], []])
     func unchangedImageIsNotSentAgain(mode: [String]) async throws {

@@ -17,7 +17,7 @@ package struct Nginx: Sendable {
     package static let isAvailable =
         executable != nil && FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")
     /// The reason shown for skipped tests.
-    package static let absence = "nginx or openssl is not installed"
+    package static let absence = "needs nginx and openssl: apt-get install nginx-light openssl"
 
     package let workplace: Workplace
     private let site: NginxSite

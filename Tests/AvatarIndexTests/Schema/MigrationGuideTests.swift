@@ -19,7 +19,7 @@ import Testing
         #expect(numbers == [1, 2, 3, 4, 5])
     }
 
-    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: shell), "needs the sqlite3 shell"))
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: shell), "needs sqlite3: apt-get install sqlite3"))
     func whoFollowsTheGuideGetsAMigration() async throws {
         let workplace = try Workplace()
         let directory = workplace.path

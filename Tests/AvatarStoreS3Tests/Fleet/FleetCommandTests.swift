@@ -73,7 +73,7 @@ struct FleetCommandTests {
         #expect(!run.messages.contains("secret=1"))
     }
 
-    @Test(.enabled("needs an S3 engine") { Fleet.engine != nil })
+    @Test(.enabled("needs an S3 engine: scripts/start-seaweedfs") { Fleet.engine != nil })
     func machinesShareABucket() async throws {
         let engine = try #require(Fleet.engine)
         try await withOrigin { origin, list in

@@ -4,7 +4,7 @@ import AvatarStoreTesting
 import Testing
 
 /// A picture that one machine erases leaves the tier and the other machines.
-@Suite(.enabled("needs an S3 engine") { Fleet.engine != nil }, .timeLimit(.minutes(5)))
+@Suite(.enabled("needs an S3 engine: scripts/start-seaweedfs") { Fleet.engine != nil }, .timeLimit(.minutes(5)))
 struct FleetErasureTests {
     @Test func anErasureReachesAllMachines() async throws {
         try await Fleet.run { fleet in

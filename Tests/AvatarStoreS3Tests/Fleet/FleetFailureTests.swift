@@ -8,7 +8,7 @@ import Testing
 @testable import AvatarStoreS3
 
 /// A shared tier is optional by nature: whatever it does, pictures come from their origins.
-@Suite(.enabled("needs an S3 engine") { Fleet.engine != nil }, .timeLimit(.minutes(5)))
+@Suite(.enabled("needs an S3 engine: scripts/start-seaweedfs") { Fleet.engine != nil }, .timeLimit(.minutes(5)))
 struct FleetFailureTests {
     private static let failures: [(WatchedTier.Call, SharedTierError.Kind)] = [
         (.list, .denied), (.get, .unavailable), (.put, .full), (.create, .denied), (.list, .slowDown), (.put, .denied),

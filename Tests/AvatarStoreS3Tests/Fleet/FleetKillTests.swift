@@ -7,7 +7,11 @@ import Testing
 @testable import AvatarStoreS3
 
 /// Machines of a fleet are killed again and again while they sync and erase; the engine is killed and started again in between.
-@Suite(.enabled("needs SeaweedFS") { Engine.seaweedFS != nil }, .serialized, .timeLimit(.minutes(5)))
+@Suite(
+    .enabled("needs an S3 engine: scripts/start-seaweedfs") { Engine.seaweedFS != nil },
+    .serialized,
+    .timeLimit(.minutes(5))
+)
 struct FleetKillTests {
     private static let machines = ["a", "b", "c"]
     private static let pictures = 40

@@ -8,7 +8,7 @@ import Testing
 @testable import AvatarStoreS3
 
 /// An answer that waits for the tier is put there only while it may be, and under the URL that gave it.
-@Suite(.enabled("needs an S3 engine") { Fleet.engine != nil }, .timeLimit(.minutes(5)))
+@Suite(.enabled("needs an S3 engine: scripts/start-seaweedfs") { Fleet.engine != nil }, .timeLimit(.minutes(5)))
 struct FleetPrivacyTests {
     /// A tier to which no connection is possible.
     private static func away() throws -> S3Tier {

@@ -4,7 +4,7 @@ import AvatarStoreTesting
 import Testing
 
 /// A machine takes from the shared tier what another one has fetched.
-@Suite(.enabled("needs an S3 engine") { Fleet.engine != nil }, .timeLimit(.minutes(5)))
+@Suite(.enabled("needs an S3 engine: scripts/start-seaweedfs") { Fleet.engine != nil }, .timeLimit(.minutes(5)))
 struct FleetReadTests {
     @Test func aSecondMachineAsksNoOrigin() async throws {
         try await Fleet.run { fleet in

@@ -4,7 +4,7 @@ import AvatarStoreTesting
 import Testing
 
 /// The requests to the tier, which its service charges for. The guide "Several machines" computes its costs from them.
-@Suite(.enabled("needs an S3 engine") { Fleet.engine != nil }, .timeLimit(.minutes(5)))
+@Suite(.enabled("needs an S3 engine: scripts/start-seaweedfs") { Fleet.engine != nil }, .timeLimit(.minutes(5)))
 struct FleetRequestCountTests {
     private static let people = 200
 
@@ -47,7 +47,7 @@ struct FleetRequestCountTests {
     }
 
     /// A sync in which all is fresh, and one in which another machine has confirmed all.
-    @Test(.enabled("takes 40 seconds (set AVATARS_THOROUGH)") { Engine.isThorough })
+    @Test(.enabled("takes 40 seconds: scripts/test --thorough") { Engine.isThorough })
     func aSyncOf10_000WithoutAChangeTakesAtMost15Requests() async throws {
         try await Fleet.run(onAll: false) { fleet in
             let people = fleet.people(10_000)

@@ -139,7 +139,12 @@ import Testing
     #if os(Linux)
     private static let activator = "/usr/bin/systemd-socket-activate"
 
-    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: activator), "systemd-socket-activate is missing"))
+    @Test(
+        .enabled(
+            if: FileManager.default.isExecutableFile(atPath: activator),
+            "needs systemd-socket-activate: apt-get install systemd"
+        )
+    )
     func socketOfSystemdIsServed() async throws {
         let workplace = try Workplace()
         let path = workplace.path("passed.sock")

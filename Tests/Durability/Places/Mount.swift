@@ -4,7 +4,7 @@ import ProgramRunning
 
 /// A file system of the test's own in a directory of a workplace, unmounted in the end.
 final class Mount: Sendable {
-    static let absence = "only the superuser of a machine of their own may mount here"
+    static let absence = "needs the right to mount: sudo scripts/test, on a machine of its own"
 
     /// Whether the test is allowed to mount.
     static var isPossible: Bool {

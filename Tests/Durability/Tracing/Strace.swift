@@ -4,7 +4,7 @@ import ProgramRunning
 /// `strace`, which shows the system calls of a program and makes some of them fail.
 enum Strace {
     static let path = "/usr/bin/strace"
-    static let absence: String = "strace is not installed or may not trace here; scripts/test --thorough installs it"
+    static let absence: String = "needs strace, and the right to trace (CAP_SYS_PTRACE): apt-get install strace"
 
     /// Whether `strace` is installed and allowed to trace.
     static var isUsable: Bool {

@@ -101,12 +101,17 @@ int avatar_start_helper(const char *path, char *const *arguments, int *pid) {
 int avatar_start_apart(const char *path, const char *argument) {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0) return -1;
+    // The shell starts it in the background and ends. So the system's first process becomes its parent, and it leaves no zombie
+    // here when it ends.
     pid_t pid;
-    char *arguments[] = {(char *)path, (char *)argument, NULL};
-    int error = spawn(path, arguments, environ, null, &pid);
+    char *arguments[] = {"sh", "-c", "\"$0\" \"$1\" &", (char *)path, (char *)argument, NULL};
+    int status = 0, error = spawn("/bin/sh", arguments, environ, null, &pid);
     close(null);
-    errno = error;
-    return error ? -1 : 0;
+    if (!error) {
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+    }
+    errno = error ? error : EINVAL;
+    return error || status ? -1 : 0;
 }
 #endif
 

@@ -35,7 +35,8 @@ extension StoreWriter {
     private func retire(_ deleted: [Int64]) {
         guard !deleted.isEmpty else { return }
         do {
-            if let evicted = try write({ try evict(deleted, $0) }) { try unlink([], [evicted]) }
+            let evicted = try write { try evict(deleted, $0) }
+            if let evicted { try unlink([], [evicted]) }
         } catch {
             // The next read or sync finds that they are missing.
         }

@@ -8,7 +8,8 @@ struct RemoveCommand: AsyncParsableCommand {
         abstract: "Removes entries and their files.",
         usage: """
             avatars remove <key> ... [<options>]
-            avatars remove --contact <id> | --host <name> | --without-contact | --all [<options>]
+            avatars remove --contact <id> | --host <name> [<options>]
+            avatars remove --without-contact | --all [<options>]
             """,
         discussion: """
             With --contact, an image that another contact uses is only unlinked. A file that another entry uses stays.

@@ -38,9 +38,10 @@ struct DamagedNumberTests {
     @Test("numbers are reported before they are repaired, and no command calculates with them")
     func report() async throws {
         try await StoreFixture.withStore { fixture in
-            try await fixture.store.save(Self.face, named: "me")
-            try await fixture.store.close()
-            let configuration = fixture.store.configuration
+            var configuration = fixture.store.configuration
+            configuration.layout = StoreLayout(directory: fixture.directory + "-numbers")
+            defer { Self.remove(fixture.directory + "-numbers") }
+            try await AvatarStore.withStore(configuration) { _ = try await $0.save(Self.face, named: "me") }
             try Self.damage(
                 configuration.layout.indexPath,
                 """

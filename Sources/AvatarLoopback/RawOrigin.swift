@@ -33,24 +33,32 @@ package final class RawOrigin: Sendable {
     }
 
     fileprivate let greeting: [UInt8]
+    fileprivate let repliesPerConnection: Int
     fileprivate let respond: @Sendable (_ target: String) -> Reply
     fileprivate let state = Mutex(State())
 
-    private init(_ greeting: [UInt8], _ respond: @escaping @Sendable (_ target: String) -> Reply) {
-        (self.greeting, self.respond) = (greeting, respond)
+    private init(
+        _ greeting: [UInt8],
+        _ repliesPerConnection: Int,
+        _ respond: @escaping @Sendable (_ target: String) -> Reply
+    ) {
+        (self.greeting, self.repliesPerConnection, self.respond) = (greeting, repliesPerConnection, respond)
     }
 
     /// Runs `body` with an origin.
     ///
     /// - Parameters:
     ///   - greeting: The bytes that it sends on each new connection, before a request. Default: none.
+    ///   - repliesPerConnection: How many requests a connection gets replies to. At the next one it is closed without a word.
+    ///     Default: all.
     ///   - respond: Makes the reply to a request for `target`. Default: an empty response.
     package static func withOrigin(
         greeting: [UInt8] = [],
+        repliesPerConnection: Int = .max,
         _ respond: @escaping @Sendable (_ target: String) -> Reply = { _ in .empty },
         _ body: (RawOrigin) async throws -> Void
     ) async throws {
-        let origin = RawOrigin(greeting, respond)
+        let origin = RawOrigin(greeting, repliesPerConnection, respond)
         let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.backlog, value: 64)
             .childChannelInitializer { channel in
@@ -114,6 +122,7 @@ private final class RawConnection: ChannelInboundHandler {
 
     private let origin: RawOrigin
     private var head: [UInt8] = []
+    private var requestCount = 0
 
     init(_ origin: RawOrigin) {
         self.origin = origin
@@ -139,6 +148,8 @@ private final class RawConnection: ChannelInboundHandler {
             head = []
             let text = String(String.UnicodeScalarView(line.map { Unicode.Scalar($0) }))
             origin.state.withLock { $0.lines.append(text) }
+            requestCount += 1
+            guard requestCount <= origin.repliesPerConnection else { return context.close(promise: nil) }
             let reply = origin.respond(text.split(separator: " ").dropFirst().first.map(String.init) ?? "")
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: reply.bytes)), promise: nil)
             if reply.closes { context.close(promise: nil) }

@@ -59,18 +59,22 @@ final class CurlDriver: Sendable {
     /// How a thread is made: returns 0 or an errno.
     typealias ThreadMaker = @Sendable (CurlDriver) -> CInt
 
+    /// How an engine's thread is woken: returns whether the system did it.
+    typealias Waker = @Sendable (OpaquePointer) -> Bool
+
     /// The maximum number of commands that are held back.
     private static let mostHeld = 64
 
     /// The settings of the engine.
     let settings: EngineSettings
     private let makeThread: ThreadMaker
+    private let wake: Waker
     private let state = Mutex(State())
 
     /// A driver without a thread.
-    init(_ settings: EngineSettings, makeThread: @escaping ThreadMaker = CurlDriver.thread) {
+    init(_ settings: EngineSettings, makeThread: @escaping ThreadMaker, wake: @escaping Waker) {
         self.settings = settings
-        self.makeThread = makeThread
+        (self.makeThread, self.wake) = (makeThread, wake)
     }
 
     // MARK: For tasks
@@ -89,10 +93,8 @@ final class CurlDriver: Sendable {
         let (needsThread, isClosed) = state.withLock { state in
             guard !state.inbox.isEmpty else { return (false, false) }
             if state.hasThread {
-                if state.isAsleep, let engine = state.engine {
-                    state.isAsleep = false
-                    avatar_engine_wake(engine.pointer)
-                }
+                // If it cannot be woken, the next command tries again, and the thread looks by itself soon.
+                if state.isAsleep, let engine = state.engine { state.isAsleep = !wake(engine.pointer) }
                 return (false, false)
             }
             // Decided in one step: `closeAndWait` waits for a thread that is announced here.
@@ -117,7 +119,7 @@ final class CurlDriver: Sendable {
     func close() {
         let isIdle = state.withLock { state in
             state.isClosed = true
-            if let engine = state.engine { avatar_engine_wake(engine.pointer) }
+            if let engine = state.engine { _ = wake(engine.pointer) }
             return !state.hasThread
         }
         if isIdle { fail(FailureWording.shutDown) }
@@ -222,6 +224,9 @@ final class CurlDriver: Sendable {
             }
         }
     }
+
+    /// Wakes the thread of `engine`. Returns whether the system did it.
+    static func wakeThread(_ engine: OpaquePointer) -> Bool { avatar_engine_wake(engine) }
 
     /// Starts a thread with an engine.
     static func thread(_ driver: CurlDriver) -> CInt {

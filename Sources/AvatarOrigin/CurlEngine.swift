@@ -123,7 +123,8 @@ final class CurlEngine {
 
     /// How long the thread may wait for libcurl, in milliseconds.
     private var waitTime: CInt {
-        guard !busy.isEmpty else { return CInt(EngineSettings.keptSeconds * 1000) }
+        // A call that wakes the thread may fail, so it never sleeps for long.
+        guard !busy.isEmpty else { return 1000 }
         return busy.contains { $0.drainEnd != nil } ? CInt(Self.lookInterval) : 250
     }
 

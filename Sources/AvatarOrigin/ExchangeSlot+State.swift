@@ -32,9 +32,9 @@ extension ExchangeSlot {
     private var isMultiplexed: Bool { lane?.isMultiplexed ?? false }
 
     /// Whether the request was held back, because its connection had bytes that no request asked for (RFC 9112 section
-    /// 9.2). That connection is closed, so the request can be started again.
+    /// 9.2), or is an old one after another old one was lost. The request can be started again.
     var wasNotSent: Bool {
-        Int(state.pointee.refusal) == AVATAR_UNSOLICITED && transfer?.isCancelled == false
+        [AVATAR_UNSOLICITED, AVATAR_REUSED_AGAIN].contains(Int(state.pointee.refusal)) && transfer?.isCancelled == false
     }
 
     /// Whether the body has taken longer than `limit` milliseconds so far, and no reader gets it yet.

@@ -57,8 +57,16 @@ final class ExchangeSlot {
     ///   - losses: how often it lost its connection over HTTP/2.
     ///   - isProbe: whether the engine wants to know when the connection is there.
     ///   - pins: entries of CURLOPT_RESOLVE that libcurl does not have yet, each with a zero byte at its end.
+    ///   - needsConnection: whether it gets a new connection. Default: no.
     /// - Returns: `false` if memory is missing.
-    func start(_ transfer: Transfer, from lane: HostLane, losses: Int, isProbe: Bool, pins: [UInt8]) -> Bool {
+    func start(
+        _ transfer: Transfer,
+        from lane: HostLane,
+        losses: Int,
+        isProbe: Bool,
+        pins: [UInt8],
+        needsConnection: Bool = false
+    ) -> Bool {
         self.transfer = transfer
         self.lane = lane
         self.losses = losses
@@ -78,18 +86,28 @@ final class ExchangeSlot {
         return hop.fields.withUnsafeBufferPointer { fields in
             pins.withUnsafeBufferPointer { pins in
                 let start = pins.isEmpty ? nil : pins.baseAddress
-                return avatar_exchange_start(exchange, hop.target, fields.baseAddress, fields.count, start, pins.count)
+                return avatar_exchange_start(
+                    exchange,
+                    hop.target,
+                    fields.baseAddress,
+                    fields.count,
+                    start,
+                    pins.count,
+                    needsConnection
+                )
             }
         }
     }
 
-    /// Sends the request of the transfer again, after its connection was lost.
+    /// Sends the request of the transfer again on a new connection, after its connection was lost.
     ///
     /// - Returns: `false` if memory is missing.
     func restart() -> Bool {
         guard let transfer, let lane else { return false }
         let attempts = state.pointee.attempts
-        guard start(transfer, from: lane, losses: losses, isProbe: false, pins: []) else { return false }
+        guard start(transfer, from: lane, losses: losses, isProbe: false, pins: [], needsConnection: true) else {
+            return false
+        }
         (earlierAttempts, state.pointee.attempts) = (attempts, attempts)
         return true
     }

@@ -33,11 +33,15 @@ public final class HTTPOrigin: OriginClient {
         try self.init(configuration: configuration, makeThread: CurlDriver.thread)
     }
 
-    /// A client whose thread is made by `makeThread`.
-    init(configuration: Configuration, makeThread: @escaping CurlDriver.ThreadMaker) throws {
+    /// A client whose thread is made by `makeThread`, and woken by `wake`.
+    init(
+        configuration: Configuration,
+        makeThread: @escaping CurlDriver.ThreadMaker = CurlDriver.thread,
+        wake: @escaping CurlDriver.Waker = CurlDriver.wakeThread
+    ) throws {
         self.configuration = configuration
         hostGuard = HostGuard(configuration)
-        driver = CurlDriver(try EngineSettings(configuration), makeThread: makeThread)
+        driver = CurlDriver(try EngineSettings(configuration), makeThread: makeThread, wake: wake)
         fieldLines = FieldLines(userAgent: configuration.userAgent)
         knownOrigins = KnownOrigins(configuration.proxies, hostGuard)
     }

@@ -91,6 +91,7 @@ static bool is_between(avatar_connection *connection, const char *peer, int peer
 static bool is_clean(avatar_exchange *exchange, const char *peer, int peer_port, int local_port) {
     avatar_engine *engine = exchange->engine;
     exchange->new_socket = CURL_SOCKET_BAD;
+    exchange->uses_kept = false;
     for (size_t index = 0; index < engine->connection_count; index++) {
         avatar_connection *connection = &engine->connections[index];
         if (!is_between(connection, peer, peer_port, local_port)) continue;
@@ -98,6 +99,7 @@ static bool is_clean(avatar_exchange *exchange, const char *peer, int peer_port,
             exchange->new_socket = connection->descriptor;
             return true;
         }
+        exchange->uses_kept = true;
         char byte;
         if (recv(connection->descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0) return true;
         shutdown(connection->descriptor, SHUT_RDWR);
@@ -165,6 +167,11 @@ int avatar_on_request(void *context, char *peer, char *local, int peer_port, int
     }
     if (!is_clean(exchange, peer, peer_port, local_port)) {
         state->refusal = AVATAR_UNSOLICITED;
+        return CURL_PREREQFUNC_ABORT;
+    }
+    // libcurl repeats a request by itself that was lost on a kept connection. The others may be as old as that one.
+    if (state->attempts > 0 && exchange->uses_kept) {
+        state->refusal = AVATAR_REUSED_AGAIN;
         return CURL_PREREQFUNC_ABORT;
     }
     if (state->attempts >= exchange->engine->settings.attempts) {

@@ -104,7 +104,7 @@ void avatar_engine_wait(avatar_engine *engine, int milliseconds) {
     nanosleep(&pause, NULL);
 }
 
-void avatar_engine_wake(avatar_engine *engine) { curl_multi_wakeup(engine->multi); }
+bool avatar_engine_wake(avatar_engine *engine) { return curl_multi_wakeup(engine->multi) == CURLM_OK; }
 
 int64_t avatar_engine_now(const avatar_engine *engine) { return engine->now; }
 

@@ -167,6 +167,7 @@ static void forget_response(avatar_exchange *exchange) {
     exchange->head_received = 0;
     exchange->field_count = exchange->interim_count = 0;
     exchange->has_location = exchange->has_length = exchange->has_coding = exchange->frames_itself = false;
+    exchange->has_empty_value = false;
     exchange->body_received = 0;
     // One large body must not hold memory for the small ones after it.
     if (exchange->body_capacity > 32768) {
@@ -178,11 +179,12 @@ static void forget_response(avatar_exchange *exchange) {
 
 bool avatar_exchange_start(
     avatar_exchange *exchange, const char *target, const uint8_t *fields, size_t fields_size, const uint8_t *pins,
-    size_t pins_size
+    size_t pins_size, bool needs_connection
 ) {
     forget_response(exchange);
     if (curl_easy_setopt(exchange->easy, CURLOPT_REQUEST_TARGET, target) != CURLE_OK) return false;
     if (!set_fields(exchange, fields, fields_size) || !set_pins(exchange, pins, pins_size)) return false;
+    curl_easy_setopt(exchange->easy, CURLOPT_FRESH_CONNECT, needs_connection ? 1L : 0L);
     if (curl_multi_add_handle(exchange->engine->multi, exchange->easy) != CURLM_OK) return false;
     exchange->is_running = true;
     return true;

@@ -143,7 +143,8 @@ static bool take_folded(avatar_exchange *exchange, const char *line, size_t coun
     if (count == 0) return true;
     if (!reserve_head(exchange, count + 2)) return false;
     state->head_size--;
-    put(exchange, " ", 1);
+    if (!exchange->has_empty_value) put(exchange, " ", 1);
+    exchange->has_empty_value = false;
     put(exchange, line, count);
     put(exchange, "\n", 1);
     return true;
@@ -176,6 +177,7 @@ static int take_field(avatar_exchange *exchange, const char *line, size_t count)
         exchange->has_location = is_location = true;
     }
     if (!reserve_head(exchange, name + 2 + (is_location ? size * 3 : size))) return AVATAR_HEAD_TOO_LARGE;
+    exchange->has_empty_value = size == 0;
     put(exchange, line, name);
     put(exchange, ":", 1);
     if (is_location) {

@@ -43,6 +43,8 @@ struct avatar_exchange {
     bool is_running;
     // The socket of a connection that has brought no response yet; CURL_SOCKET_BAD for another one.
     curl_socket_t new_socket;
+    // Whether the connection has brought a response over HTTP/1 to an earlier request.
+    bool uses_kept;
 
     // The request: a list for libcurl in `nodes`, its text in `fields`.
     struct curl_slist *nodes;
@@ -61,6 +63,8 @@ struct avatar_exchange {
     bool has_location;
     bool has_length;
     bool has_coding;
+    // Whether the last field has no value so far.
+    bool has_empty_value;
     // Whether libcurl does not know the length, because of a blank before the colon.
     bool frames_itself;
     uint64_t length;

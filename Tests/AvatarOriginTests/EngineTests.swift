@@ -36,6 +36,53 @@ struct EngineTests {
         try await origin.stop()
     }
 
+    /// Eight connections that were kept all end at their next request.
+    @Test func requestThatLosesAKeptConnectionGetsANewOne() async throws {
+        try await RawOrigin.withOrigin(repliesPerConnection: 1) { origin in
+            let client = try HTTPOrigin(configuration: configuration())
+            for round in 0..<3 {
+                let answers = try await withThrowingTaskGroup(of: Received.self) { group in
+                    for number in 0..<8 {
+                        group.addTask { try await read(client, origin.url("/\(round)/\(number).png")) }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(answers.allSatisfy { $0.status == 200 && $0.requests <= 2 })
+            }
+            try await client.shutdown()
+        }
+    }
+
+    /// The system may refuse the call that wakes the thread, which would sleep for a minute.
+    @Test func requestAndShutdownGoOnIfTheThreadCannotBeWoken() async throws {
+        let failures = Mutex(0)
+        let client = try HTTPOrigin(
+            configuration: configuration(),
+            wake: { engine in
+                let fails = failures.withLock { count in
+                    defer { count = max(0, count - 1) }
+                    return count > 0
+                }
+                return !fails && CurlDriver.wakeThread(engine)
+            }
+        )
+        let origin = try await LoopbackOrigin.start()
+        origin.setResponse(LoopbackOrigin.Response(body: .text("here")), for: "/a.png")
+        _ = try await read(client, origin.url("/a.png"))
+
+        let begun = ContinuousClock.now
+        failures.withLock { $0 = 1 }
+        // Only a thread that sleeps is woken.
+        while failures.withLock({ $0 }) > 0 {
+            #expect(try await read(client, origin.url("/a.png")).text == "here")
+        }
+        failures.withLock { $0 = 1 }
+        try await client.shutdown()
+
+        #expect(ContinuousClock.now - begun < .seconds(20))
+        try await origin.stop()
+    }
+
     @Test func missingLibraryIsNamed() async throws {
         let client = try HTTPOrigin(configuration: configuration()) { _ in CurlDriver.noLibrary }
 

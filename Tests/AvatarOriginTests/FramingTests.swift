@@ -21,6 +21,12 @@ struct FramingTests {
         #expect(answer.text == "face")
     }
 
+    @Test(arguments: ["ETag:\r\n \"v1\"", "ETag: \r\n\t \"v1\" ", "ETag:\r\n \r\n \"v1\""])
+    func valueMayBeginOnTheNextLine(line: String) async throws {
+        let answer = try await read("HTTP/1.1 200 OK\r\n\(line)\r\nContent-Length: 4\r\n\r\n")
+        #expect(answer.fields[.eTag] == "\"v1\"")
+    }
+
     /// RFC 9110 section 8.6: equal lengths may be combined.
     @Test(arguments: [
         "Content-Length: 4\r\nContent-Length: 4\r\n", "Content-Length: 4, 4\r\n", "Content-Length: 4\t\r\n",

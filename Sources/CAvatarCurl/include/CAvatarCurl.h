@@ -78,8 +78,8 @@ bool avatar_engine_perform(avatar_engine *engine);
 // Waits until something can be done, `avatar_engine_wake` is called, or the time is over.
 void avatar_engine_wait(avatar_engine *engine, int milliseconds);
 
-// Ends the wait. May be called on any thread.
-void avatar_engine_wake(avatar_engine *engine);
+// Ends the wait. May be called on any thread. Returns false if the system refused it.
+bool avatar_engine_wake(avatar_engine *engine);
 
 // The time that the engine has read last, in milliseconds of a clock that never goes back.
 int64_t avatar_engine_now(const avatar_engine *engine);
@@ -108,6 +108,9 @@ enum {
     AVATAR_TOO_MANY_ATTEMPTS,
     // Bytes have come on the connection that no request asked for. The request was not sent: it can be started again.
     AVATAR_UNSOLICITED,
+    // An earlier attempt has lost its connection, and this one is not a new connection. The request was not sent: it can be
+    // started again on a new one.
+    AVATAR_REUSED_AGAIN,
     // The rest of the response is not needed: not a failure.
     AVATAR_DONE,
 };
@@ -180,10 +183,10 @@ bool avatar_exchange_set_proxy(
 // Starts a request.
 //
 // `fields` holds header lines that end in a zero byte each. `pins` holds entries of CURLOPT_RESOLVE that end in a zero byte
-// each; NULL for none. Returns false if memory is missing.
+// each; NULL for none. `needs_connection`: it gets a new connection. Returns false if memory is missing.
 bool avatar_exchange_start(
     avatar_exchange *exchange, const char *target, const uint8_t *fields, size_t fields_size, const uint8_t *pins,
-    size_t pins_size
+    size_t pins_size, bool needs_connection
 );
 
 // Takes the exchange out of the engine. A connection in use is closed.

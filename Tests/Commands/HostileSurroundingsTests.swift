@@ -156,7 +156,34 @@ import Testing
     // MARK: Arguments
 
     #if os(Linux)
-    /// Only commands that open no store: libdispatch ends a process without `/proc` a second after it made a worker thread.
+    /// libdispatch ends a process without `/proc` that has work on one of its global queues. It looks once a second, and at once.
+    @Test(.enabled("unshare cannot make a mount namespace here") { await HiddenProcesses.isPossible.value })
+    func commandsRunWithoutProc() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(40))
+            // Each request takes a while, so that the sync sees several ticks.
+            for number in 1...40 {
+                origin.setResponse(picture("/p/\(number).png").delayed(by: .milliseconds(200)), for: "/p/\(number).png")
+            }
+            let network = "--allow-private-network"
+
+            let sync = try await HiddenProcesses.run(
+                ["sync", "list.txt", network, "--per-host", "2", "--json"],
+                in: workplace
+            )
+            #expect(sync.status == 0, "\(sync.messages)")
+            #expect(try sync.object.number("fetched") == 40)
+            for command in Array(repeating: ["verify", "--json"], count: 10) + [
+                ["stats"], ["trim"], ["backup", "copy"],
+            ] {
+                let run = try await HiddenProcesses.run(command, in: workplace)
+                #expect(run.status == 0, "\(command): \(run.messages)")
+            }
+        }
+    }
+
+    /// Commands that open no store.
     @Test(.enabled("unshare cannot make a mount namespace here") { await HiddenProcesses.isPossible.value })
     func argumentsAreReadWithoutProc() async throws {
         let workplace = try Workplace()

@@ -133,6 +133,8 @@ final class ReadConnections: Sendable {
         let isInUse = Atomic(false)
         /// Whether a release of the snapshot is scheduled.
         private let isTimerRunning = Atomic(false)
+        /// The queue of the timer. A global queue needs /proc (`avatar_run_tasks_without_proc`).
+        private let queue = DispatchQueue(label: "avatars.snapshot")
 
         /// - Parameter connection: an open connection. Default: none.
         init(_ connection: ReadConnection? = nil) {
@@ -146,7 +148,7 @@ final class ReadConnections: Sendable {
             guard !isTimerRunning.load(ordering: .relaxed),
                 !isTimerRunning.exchange(true, ordering: .acquiringAndReleasing)
             else { return }
-            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(10)) { [self] in
+            queue.asyncAfter(deadline: .now() + .milliseconds(10)) { [self] in
                 isTimerRunning.store(false, ordering: .releasing)
                 connection.withLock { $0?.releaseSnapshot() }
             }

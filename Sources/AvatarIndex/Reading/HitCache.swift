@@ -129,7 +129,10 @@ final class HitCache: Sendable {
             }
         }
         // Many hits take longer to free than the store to close, so another thread frees them.
-        if hits.reduce(0, { $0 + $1.count }) > Self.manyHits { DispatchQueue.global().async { [hits] in _ = hits } }
+        if hits.reduce(0, { $0 + $1.count }) > Self.manyHits {
+            // A global queue needs /proc (`avatar_run_tasks_without_proc`).
+            DispatchQueue(label: "avatars.releases").async { [hits] in _ = hits }
+        }
     }
 
     // MARK: Commits of this process

@@ -30,6 +30,8 @@ final class Deadlines: Sendable {
     }
 
     private let state = Mutex(State())
+    /// The queue of the timer. A global queue needs /proc (`avatar_run_tasks_without_proc`).
+    private let queue = DispatchQueue(label: "avatars.deadlines")
 
     /// Runs `work`, and cancels it once `timeout` has passed.
     ///
@@ -88,7 +90,7 @@ final class Deadlines: Sendable {
     private func setAlarm(_ time: ContinuousClock.Instant) {
         let wait = max(.zero, ContinuousClock.now.duration(to: time))
         let milliseconds = Int(min(wait / .milliseconds(1), 1e12).rounded(.up))
-        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { self.ring(time) }
+        queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { self.ring(time) }
     }
 
     /// Calls the actions whose deadlines have passed, and sets the timer for the next one. Does nothing if an earlier

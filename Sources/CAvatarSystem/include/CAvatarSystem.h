@@ -70,6 +70,10 @@ int avatar_usable_cores(void);
 /// -1 with `errno`.
 long avatar_send_descriptor(int socket, const void *bytes, size_t count, int descriptor);
 
+/// Runs Swift's tasks from now on in a way that needs no /proc. Call it before the first task, and only without /proc, because it
+/// may take more threads. Does nothing on systems other than Linux.
+void avatar_run_tasks_without_proc(void);
+
 /// Runs `body` on a new thread, which receives no signals. Returns 0 or an errno.
 int avatar_start_thread(void (*body)(void *context), void *context);
 

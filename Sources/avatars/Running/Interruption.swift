@@ -41,7 +41,9 @@ final class Interruption: Sendable {
     /// Calls `stop` on the first signal that arrives at `descriptor`, on a Dispatch thread.
     func handle(_ descriptor: Int32, stop: @escaping @Sendable () -> Void) {
         state.withLock { state in
-            let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global())
+            // A queue of its own: a global queue needs /proc (`avatar_run_tasks_without_proc`).
+            let queue = DispatchQueue(label: "avatars.signals")
+            let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
             source.setEventHandler { [weak self] in
                 var number: UInt8 = 0
                 while read(descriptor, &number, 1) == 1 { self?.received(Int32(number), stop) }

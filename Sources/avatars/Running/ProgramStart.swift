@@ -95,3 +95,13 @@ enum DescriptorLimit {
         return false
     }
 }
+
+/// Prepares the process for Swift's runtime, before its first task.
+enum RuntimeSurroundings {
+    static func prepare() {
+        // Each worker thread asks for the priority of its queue. Without the right to raise it, as under `Nice=` of a unit, libdispatch
+        // would log a line per thread, which is not a fault.
+        setenv("LIBDISPATCH_LOG", "NO", 0)
+        if access("/proc/self/stat", R_OK) != 0 { avatar_run_tasks_without_proc() }
+    }
+}

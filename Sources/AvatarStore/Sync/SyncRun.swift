@@ -159,8 +159,11 @@ final class SyncRun {
         try await unlinking.prune()
         try await unlinking.removeUnusedImages()
         if !Task.isCancelled {
-            try await tier?.finish(within: options.timeLimit.map { max(.seconds(1), begun + $0 - .now) })
+            try await tier?.finish(
+                within: options.timeLimit.map { max(.seconds(1), begun + $0 - .now) } ?? .seconds(600)
+            )
         }
+        for host in tally.report.slowedHosts.keys { noteWait(host) }
         tally.update { report in
             report.wasCancelled = Task.isCancelled
             report.duration = ContinuousClock.now - begun

@@ -138,14 +138,19 @@ public struct SharedTierCheck: Sendable {
         }
     }
 
+    /// The most pages of a listing. A page has up to 1,000 keys.
+    private static let mostPages = 100_000
+
     private func forEachKey(_ prefix: String, _ body: (String) -> Void) async throws {
         var position: String?
-        while true {
-            let page = try await tier.list(prefix: prefix, after: position)
+        for _ in 0..<Self.mostPages {
+            try Task.checkCancellation()
+            let page = try await tier.list(prefix: prefix, after: position).advancing(beyond: position)
             page.keys.forEach(body)
-            guard page.isTruncated, let last = page.keys.last else { return }
-            position = last
+            guard page.isTruncated else { return }
+            position = page.keys.last
         }
+        throw SharedTierError.endlessListing(prefix)
     }
 
     // MARK: The sample

@@ -22,7 +22,7 @@ struct TierClaims: Sendable {
         case held(Held)
         /// Another machine asks, or has asked.
         case taken
-        /// The engine has no conditions, or takes too long: each machine asks for itself.
+        /// The engine has no conditions, takes too long or returns something else: each machine asks for itself.
         case unsupported
     }
 
@@ -61,21 +61,34 @@ struct TierClaims: Sendable {
         guard areSupported, gate.isOpen(.write) else { return .unsupported }
         let key = TierLayout.claim(of: url, after: time, attempt: attempt)
         // Engines make the writers of one key wait for each other, so an existing claim is found by a read.
-        if try await read(key) != nil { return .taken }
+        switch try await look(at: key) {
+        case .absent: break
+        case .claim: return .taken
+        case .unreadable: return .unsupported
+        }
         let token = Array((Hexadecimal.random64() + Hexadecimal.random64()).utf8)
-        switch try await gate.call(.write, within: .seconds(25), { try await $0.create(key, token) }) {
-        case .exists where try await read(key) != token: return .taken
-        case .created where try await read(key) != token: return .taken
-        case .created, .exists: return .held(Held(key: key))
-        case .unsupported:
+        let creation = try await gate.call(.write, within: .seconds(25)) { try await $0.create(key, token) }
+        guard creation != .unsupported else {
             isUnsupported.set()
+            return .unsupported
+        }
+        switch try await look(at: key) {
+        case .claim(token): return .held(Held(key: key))
+        case .claim: return .taken
+        // Its machine has ended it meanwhile.
+        case .absent where creation == .exists: return .taken
+        // A claim that cannot be read would hold up every machine until it ends.
+        case .absent, .unreadable:
+            if creation == .created { try await end(Held(key: key)) }
             return .unsupported
         }
     }
 
     /// Whether the claim that was taken is still there. A machine whose origin failed gives it up.
     func isTaken(_ url: TierURL, after time: Timestamp?, attempt: Int) async throws -> Bool {
-        try await read(TierLayout.claim(of: url, after: time, attempt: attempt)) != nil
+        let sight = try await look(at: TierLayout.claim(of: url, after: time, attempt: attempt))
+        guard case .claim = sight else { return false }
+        return true
     }
 
     /// Ends a claim: the answer is in the tier, or the origin gave none to share and other machines may ask.
@@ -83,8 +96,22 @@ struct TierClaims: Sendable {
         try await gate.call(.write) { try await $0.delete(claim.key) }
     }
 
-    private func read(_ key: String) async throws -> [UInt8]? {
-        try await gate.call(.read) { try await $0.get(key, limit: 1024) }
+    /// What is under the key of a claim.
+    private enum Sight {
+        case absent
+        /// A claim with this token.
+        case claim([UInt8])
+        /// Something else, such as a page of a proxy.
+        case unreadable
+    }
+
+    private func look(at key: String) async throws -> Sight {
+        guard let bytes = try await gate.call(.read, { try await $0.get(key, limit: 1024) }) else { return .absent }
+        guard bytes.count == 32, bytes.allSatisfy({ Hexadecimal.value(of: $0) != nil }) else {
+            gate.refuse("The object \"\(key)\" of the shared tier is not a claim. Delete it.")
+            return .unreadable
+        }
+        return .claim(bytes)
     }
 }
 

@@ -109,12 +109,12 @@ struct TierErasure: Sendable {
         var present: Set<[UInt8]> = []
         for digest in digests {
             let key = TierLayout.bytes(digest)
-            let isThere = try await gate.call(.read) { try await $0.list(prefix: key, after: nil) }.keys == [key]
+            let isThere = try await gate.list(key).keys == [key]
             if isThere { present.insert(digest) }
         }
         // A listing of all records takes a request per 1,000, so there is one only if it matters.
         guard !present.isEmpty else { return 0 }
-        try await forEachKey(TierLayout.records) { key in
+        try await gate.forEachKey(TierLayout.records, mostPages: Self.mostPagesOfRecords) { key in
             guard !records.contains(key), let (_, name) = TierLayout.split(key, prefix: TierLayout.records),
                 let digest = TierGeneration(name: name)?.digest
             else { return }
@@ -139,7 +139,7 @@ struct TierErasure: Sendable {
 
     private func passes() async throws -> Passes {
         var passes: Passes = [:]
-        try await forEachKey(TierLayout.tombstones) { key in
+        try await gate.forEachKey(TierLayout.tombstones, mostPages: Self.mostPages) { key in
             if let (tombstone, machine) = TierLayout.tombstone(key) { passes[tombstone, default: []].insert(machine) }
         }
         return passes
@@ -237,7 +237,7 @@ struct TierErasure: Sendable {
         let today = clock.now().milliseconds / 86_400_000
         var machines: Set<String> = [machine]
         var past: [String] = []
-        try await forEachKey(TierLayout.machines) { key in
+        try await gate.forEachKey(TierLayout.machines, mostPages: Self.mostPages) { key in
             guard let (name, day) = TierLayout.machine(key) else { return }
             if today - day < Self.absenceDays { machines.insert(name) } else { past.append(key) }
         }
@@ -247,20 +247,13 @@ struct TierErasure: Sendable {
 
     // MARK: Listings
 
+    /// The most pages of one URL or machine, of all tombstones or machines, and of all records: a page has up to 1,000 keys.
+    private static let (mostPagesOfOne, mostPages, mostPagesOfRecords) = (10, 1_000, 50_000)
+
+    /// The objects of one URL or machine.
     private func keys(_ prefix: String) async throws -> [String] {
         var keys: [String] = []
-        try await forEachKey(prefix) { keys.append($0) }
+        try await gate.forEachKey(prefix, mostPages: Self.mostPagesOfOne) { keys.append($0) }
         return keys
-    }
-
-    private func forEachKey(_ prefix: String, _ body: (String) -> Void) async throws {
-        var position: String?
-        while true {
-            let start = position
-            let page = try await gate.call(.read) { try await $0.list(prefix: prefix, after: start) }
-            page.keys.forEach(body)
-            guard page.isTruncated, let last = page.keys.last else { return }
-            position = last
-        }
     }
 }

@@ -94,6 +94,9 @@ struct TierFetch: Sendable {
 
     // MARK: Before the origin
 
+    /// The most times that a turn looks for an answer and a claim.
+    private static let mostRounds = 5
+
     private enum Preparation: Sendable {
         /// The tier has the answer.
         case settled(FetchResult.Content, fetched: Timestamp? = nil)
@@ -122,9 +125,13 @@ struct TierFetch: Sendable {
         case .waiting(let time): (begun, end) = (.now, .now + time)
         }
         var newest = try await newest()
+        var rounds = 0
         while true {
             let view = try await judge(newest)
             guard case .mustAsk(let stale, _) = view else { return view }
+            // Each round has a reason, such as a claim that ended. One that comes back again and again is a fault of the tier.
+            rounds += 1
+            guard rounds <= Self.mostRounds else { return view }
             // A machine whose claim has ended died, or is too slow.
             let attempt = Int((ContinuousClock.now - begun) / TierClaims.patience)
             guard attempt < TierClaims.mostAttempts else { return view }

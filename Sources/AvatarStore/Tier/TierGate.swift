@@ -85,6 +85,8 @@ final class TierGate: Sendable {
         _ body: @escaping @Sendable (any SharedTier) async throws -> Result
     ) async throws -> Result {
         guard isOpen(way) else { throw TierUnavailable() }
+        // A tier that ignores cancellation must not keep a loop going.
+        try Task.checkCancellation()
         let (tier, began) = (tier, ContinuousClock.now)
         do {
             let result = try await Deadlines.shared.run(limit) { try await body(tier) }
@@ -104,6 +106,29 @@ final class TierGate: Sendable {
         } catch {
             fail(Way.allCases, "The shared tier failed: \(error)")
         }
+        throw TierUnavailable()
+    }
+
+    /// The keys with `prefix` after `position`, as `SharedTier.list`.
+    ///
+    /// - Throws: as `call`; `TierUnavailable` also for a page that promises more and does not advance.
+    func list(_ prefix: String, after position: String? = nil) async throws -> SharedTierPage {
+        try await call(.read) { try await $0.list(prefix: prefix, after: position).advancing(beyond: position) }
+    }
+
+    /// Passes each key with `prefix` to `body`.
+    ///
+    /// - Parameter mostPages: the pages after which the listing counts as one without an end, which is a failure of the tier.
+    /// - Throws: as `list`.
+    func forEachKey(_ prefix: String, mostPages: Int, _ body: (String) -> Void) async throws {
+        var position: String?
+        for _ in 0..<mostPages {
+            let page = try await list(prefix, after: position)
+            page.keys.forEach(body)
+            guard page.isTruncated else { return }
+            position = page.keys.last
+        }
+        fail([.read], SharedTierError.endlessListing(prefix).message)
         throw TierUnavailable()
     }
 
@@ -198,5 +223,27 @@ final class TierGate: Sendable {
             defer { (state.counts, state.isUsed) = (TierCounts(), false) }
             return (state.counts, state.halves.lazy.compactMap(\.failure).first ?? state.refusal)
         }
+    }
+}
+
+extension SharedTierPage {
+    /// The page that follows `position`.
+    ///
+    /// - Throws: `SharedTierError` if more pages follow, but this one does not lead to another place.
+    func advancing(beyond position: String?) throws -> SharedTierPage {
+        guard !isTruncated || keys.last.map({ $0 != position }) == true else {
+            throw SharedTierError(
+                .unavailable,
+                "The shared tier lists the same page again after \(position.map { "\"\($0)\"" } ?? "the begin")."
+            )
+        }
+        return self
+    }
+}
+
+extension SharedTierError {
+    /// The error for a listing that goes on and on.
+    static func endlessListing(_ prefix: String) -> SharedTierError {
+        SharedTierError(.unavailable, "The shared tier lists \"\(prefix)\" without an end.")
     }
 }

@@ -89,16 +89,12 @@ final class TierLink: Sendable {
 
     /// Ends a use of the store: puts the answers that wait into the tier, and stores how the tier went.
     ///
-    /// - Parameter limit: the time for it. Default: no limit.
+    /// - Parameter limit: the time for it. The rest waits for the next use of the store.
     /// - Throws: an error of the index. A cancelled task returns early.
-    func finish(within limit: Duration? = nil) async throws {
+    func finish(within limit: Duration) async throws {
         if try uploads.hasWork() {
             do {
-                if let limit {
-                    try await Deadlines.shared.run(limit) { [uploads] in try await uploads.drain() }
-                } else {
-                    try await uploads.drain()
-                }
+                try await Deadlines.shared.run(limit) { [uploads] in try await uploads.drain() }
             } catch is DeadlinePassed {
                 // The rest waits in the index.
             } catch is CancellationError {

@@ -27,10 +27,7 @@ struct TierListing {
         let end = ContinuousClock.now + Self.longestTime
         do {
             for _ in 0..<pages where !catalog.isComplete && ContinuousClock.now < end {
-                let position = catalog.position
-                catalog.add(
-                    try await gate.call(.read) { try await $0.list(prefix: TierLayout.records, after: position) }
-                )
+                catalog.add(try await gate.list(TierLayout.records, after: catalog.position))
             }
         } catch {
             // The gate has recorded it, or the sync is cancelled. What is listed so far holds.

@@ -17,9 +17,7 @@ struct TierReader: Sendable {
     ///
     /// - Throws: `TierUnavailable`; `CancellationError`.
     func newest(of url: TierURL) async throws -> TierGeneration? {
-        let prefix = TierLayout.records(of: url)
-        let page = try await gate.call(.read) { try await $0.list(prefix: prefix, after: nil) }
-        for key in page.keys {
+        for key in try await gate.list(TierLayout.records(of: url)).keys {
             if let (_, name) = TierLayout.split(key, prefix: TierLayout.records),
                 let generation = TierGeneration(name: name)
             {

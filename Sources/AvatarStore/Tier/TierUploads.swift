@@ -258,7 +258,7 @@ final class TierUploads: Sendable {
         let key = TierLayout.bytes(digest)
         // An answer without bytes confirmed a picture that is probably there.
         if entry.validation.fetched != entry.validation.response,
-            try await gate.call(.read, { try await $0.list(prefix: key, after: nil) }).keys == [key]
+            try await gate.list(key).keys == [key]
         {
             return true
         }

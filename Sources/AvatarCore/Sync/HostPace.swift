@@ -73,8 +73,13 @@ package struct HostPace: Sendable {
     package private(set) var limit: Int?
     /// Refused requests.
     package private(set) var refusalCount = 0
-    /// The time that the host was waited for.
+    /// The time that the host is waited for, with what is left of the last wait.
     package private(set) var waited = Duration.zero
+
+    /// The time that the host was waited for until `now`.
+    package func waited(at now: Duration) -> Duration {
+        waited - max(.zero, .seconds(waitsUntil) - now)
+    }
 
     /// A host without a limit.
     package init() {}
@@ -158,7 +163,12 @@ package struct HostPace: Sendable {
         let most = retryAfter == nil ? Self.mostSilentRefusals : Self.mostRefusals
         guard turn.refusals + 1 >= most else { return .askAgain }
         if retryAfter == nil { hopeless += 1 }
-        if !believesRefusals { lift() }
+        if !believesRefusals {
+            lift()
+            // No request waits any longer.
+            waited = waited(at: now)
+            waitsUntil = min(waitsUntil, now.inSeconds)
+        }
         return .failImage
     }
 

@@ -43,7 +43,8 @@ struct HostPaces: ~Copyable {
 
     /// Drops the paces of hosts without a limit. Such a host has lost nothing but its record as a host that answers.
     private mutating func dropUnlimited() {
-        paces = paces.filter { $0.value.pace.isSpaced }
+        // Those that refused requests are named in the report.
+        paces = paces.filter { $0.value.pace.isSpaced || $0.value.pace.refusalCount > 0 }
         mostKept = max(Self.usuallyKept, 2 * paces.count)
     }
 

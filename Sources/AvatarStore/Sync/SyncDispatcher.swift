@@ -342,8 +342,10 @@ final class SyncDispatcher {
         return min(HostPace.longestWait, left, ofHost)
     }
 
-    /// The pace of `host`, for the report.
-    func pace(of host: String) -> HostPace? { paces[host] }
+    /// The time that `host` was waited for until now, and its refusals, for the report; `nil` if it has no pace any more.
+    func wait(for host: String) -> (time: Duration, refused: Int)? {
+        paces[host].map { ($0.waited(at: now), $0.refusalCount) }
+    }
 
     /// Records the result for the health of the requested host, and of the host that it redirected to.
     ///

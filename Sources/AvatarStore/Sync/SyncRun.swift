@@ -386,10 +386,10 @@ final class SyncRun {
         }
     }
 
-    /// Reports that the sync waits for `host`.
+    /// Reports how long the sync has waited for `host`. Called for each refusal, and for all such hosts at the end.
     private func noteWait(_ host: String) {
-        guard let pace = dispatcher.pace(of: host) else { return }
-        tally.update { $0.noteWait(for: host, pace.waited, refused: pace.refusalCount) }
+        guard let wait = dispatcher.wait(for: host) else { return }
+        tally.update { $0.noteWait(for: host, wait.time, refused: wait.refused) }
     }
 
     /// Takes note of a commit, and names the files to protect if the writer asks for them.

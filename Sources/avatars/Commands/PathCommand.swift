@@ -72,7 +72,11 @@ struct PathCommand: MostlySynchronousCommand {
         try Console.output.write(output.json ? JSON.object(fields).line : Array("\(file)\n".utf8))
     }
 
+    /// The error for an image without a file.
+    ///
+    /// - Throws: an error of the disk if there may be a file that cannot be read.
     private func noFile(_ key: AvatarKey, in store: AvatarStore) throws -> AvatarStoreError {
+        _ = try store.withFile(for: key) { _ in }
         let remedy = try remedy(for: key, store.details(for: key)).map { " \($0)" } ?? ""
         let error = AvatarStoreError(.noSuchEntry, "The store has no file for \"\(key)\".\(remedy)")
         return try image.hinting(error, in: store, command: "path")

@@ -30,6 +30,42 @@ struct HostPaceTests {
         return run
     }
 
+    // MARK: Waits
+
+    /// The wait after the refusal that gives an image up counts only as far as it has passed.
+    @Test func waitThatLiesAheadIsNotCounted() {
+        var pace = HostPace()
+        let slowdowns = pace.begin(at: .zero)
+        pace.answered(turn(slowdowns, refusals: 0), at: .zero)
+        var waits: [Int] = []
+        var now = Duration.zero
+        for refusals in 0..<5 {
+            let slowdowns = pace.begin(at: now)
+            _ = pace.refused(
+                turn(slowdowns, refusals: refusals),
+                retryAfter: nil,
+                longest: .seconds(60),
+                active: 1,
+                at: now
+            )
+            #expect(milliseconds(pace.waited(at: now)) == waits.reduce(0, +))
+            waits.append(milliseconds(pace.waited - pace.waited(at: now)))
+            if refusals < 4 { now = max(now, pace.earliest) }
+        }
+
+        #expect(waits == [100, 200, 400, 800, 1600])
+        #expect(milliseconds(pace.waited(at: now)) == 1500)
+        #expect(milliseconds(pace.waited(at: now + .seconds(60))) == 3100)
+    }
+
+    private func milliseconds(_ duration: Duration) -> Int { Int((duration / .milliseconds(1)).rounded()) }
+
+    private func turn(_ slowdowns: Int, refusals: Int) -> HostTurn {
+        var turn = HostTurn()
+        (turn.slowdowns, turn.refusals) = (slowdowns, refusals)
+        return turn
+    }
+
     // MARK: Convergence
 
     /// 2,000 images take 20 s at least. A wait of a second after each refusal would take 80 s and more.

@@ -53,6 +53,18 @@ struct PacedHostTests {
         }
     }
 
+    @Test func waitIsNeverLongerThanTheSync() async throws {
+        try await StoreFixture.withStore { fixture in
+            let contacts = people(2, fixture.origin) { $0 == 1 ? .status(503) : nil }
+
+            let report = try await fixture.store.sync(contacts: contacts, options: SyncOptions(connectionsPerHost: 1))
+
+            let host = try #require(report.slowedHosts.values.first)
+            #expect(report.fetched == 1 && report.failed == 1 && host.refused == 5)
+            #expect(host.waited > .seconds(1) && host.waited <= report.duration, "\(host.waited), \(report.duration)")
+        }
+    }
+
     /// nginx's `limit_req` names no time.
     @Test func limitWithoutRetryAfterIsKept_onceTheHostHasAnswered() async throws {
         try await StoreFixture.withStore { fixture in

@@ -178,7 +178,10 @@ extension AvatarStore {
                 progress: progress,
                 emit: emit
             )
-            let report = try await run.run()
+            var report = try await run.run()
+            if source.omitsFresh, report.outcome == .unreached {
+                report.hasFreshBesides = try index.hasFreshImage(at: clock.now())
+            }
             try await writer.endSync(startedAt: run.started, as: LastSync(report, at: clock.now()))
             return report
         } catch {

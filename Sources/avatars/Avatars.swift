@@ -26,8 +26,8 @@ struct Avatars: ParsableCommand {
 
             Data goes to standard output, messages to standard error.
 
-            Exit codes: 0 done, 1 some entries failed, 2 could not run, 64 usage, 69 no image could be requested or no host \
-            responded, 75 another sync is running, 130 interrupted, 143 terminated.
+            Exit codes: 0 done, 1 some entries failed, 2 could not run, 64 usage, 69 no host responded and no image is \
+            fresh, 75 another sync is running, 130 interrupted, 143 terminated.
 
             Environment variables: \(EnvironmentDefaults.help)
             """,
@@ -59,6 +59,7 @@ struct Avatars: ParsableCommand {
 
     /// Parses the arguments, runs the command, and ends the process with its exit code.
     private static func parseAndRun() -> Never {
+        RuntimeSurroundings.prepare()
         let interruption = Interruption()
         // The program shares SQLite with no other code that would want to know. It cannot fail before the first connection.
         avatar_sqlite_count_no_memory()

@@ -32,13 +32,19 @@ import Testing
         for unit in try Self.units {
             for line in try Self.text(unit).split(separator: "\n") where line.hasPrefix("Exec") {
                 for command in line.split(separator: Self.program).dropFirst() {
-                    let arguments = command.prefix { !">&';".contains($0) }.split(separator: " ").map(String.init)
-                    _ = try Avatars.parseAsRoot(arguments)
+                    _ = try Avatars.parseAsRoot(
+                        Self.words(command.prefix { !">&';".contains($0) }.split(separator: " "))
+                    )
                     count += 1
                 }
             }
         }
         #expect(count == 5)
+    }
+
+    /// The words of a command as systemd passes them. A unit writes a percent sign as `%%`.
+    private static func words(_ words: some Sequence<Substring>) -> [String] {
+        words.map { String($0).replacing("%%", with: "%") }
     }
 
     @Test func installationNamesAllFiles() throws {
@@ -90,13 +96,32 @@ import Testing
         )
     }
 
-    @Test func exitCode1IsSuccessForTheUnit_butAnOutageIsNot() throws {
-        let line = try Self.text("avatars-sync.service").split(separator: "\n").first {
-            $0.hasPrefix("SuccessExitStatus=")
-        }
-        let codes = try #require(line?.split(separator: "=").last).split(separator: " ").compactMap { Int($0) }
+    /// The command of the sync's unit with another list, and the exit codes that the unit takes for success.
+    private static func sync(_ list: String) throws -> (arguments: [String], successes: Set<Int32>) {
+        let lines = try text("avatars-sync.service").split(separator: "\n")
+        let command = try #require(lines.first { $0.hasPrefix("ExecStart=") })
+        let codes = try #require(lines.first { $0.hasPrefix("SuccessExitStatus=") })
+        let arguments = words(command.split(separator: " ").dropFirst()).map { $0.hasPrefix("/var/") ? list : $0 }
+        return (arguments, Set(codes.split { "= ".contains($0) }.compactMap { Int32($0) } + [0]))
+    }
 
-        #expect(codes == [1, 75])
+    /// The unit fails if 50 of 50 images are refused or no host responds, and succeeds if a few images fail.
+    @Test(arguments: [(50, 50, false), (50, 3, true)])
+    func unitFailsIfMostImagesFail(images: Int, failing: Int, succeeds: Bool) async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("people.txt", origin.list(images))
+            for number in 1...failing { origin.setResponse(.status(403), for: "/p/\(number).png") }
+            let unit = try Self.sync("people.txt")
+
+            let run = try await workplace.start(unit.arguments + ["--allow-private-network"]).end()
+
+            #expect(unit.successes.contains(run.status) == succeeds, "\(run.status)")
+            #expect(!unit.successes.contains(69) && !unit.successes.contains(2))
+            // People read the journal.
+            #expect(run.text.contains("failed"), "\(run.text)")
+            #expect(run.messages.contains(" of 50 entries"), "\(run.messages)")
+        }
     }
 
     #if os(Linux)

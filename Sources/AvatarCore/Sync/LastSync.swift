@@ -4,7 +4,8 @@ public enum SyncOutcome: String, Hashable, Sendable {
     case complete
     /// Some images failed, a record of the list is unreadable, or the network was missing at the end.
     case incomplete
-    /// The sync had images to request and got no response: there was no network, or every host was down or paused.
+    /// The sync had images to request, but got no response: there was no network, or every host was down. No image was fresh
+    /// or fetched.
     case unreached
     /// The sync was cancelled. The images that had arrived are stored.
     case interrupted

@@ -36,6 +36,28 @@ public struct SyncPreview: Sendable {
     public var failed = 0
     /// The failures, the first 1,000.
     public var failures: [SyncReport.Failure] = []
+    /// The failures by host and kind.
+    var groups = FailureGroups()
+
+    /// The same counts as of a sync in which every image to request is skipped.
+    package var asReport: SyncReport {
+        var report = SyncReport()
+        report.contacts = contacts
+        report.duplicates = duplicates
+        report.duplicateContacts = duplicateContacts
+        report.hasKeptLeavers = hasKeptLeavers
+        report.withoutImage = withoutImage
+        report.unreadable = unreadable
+        report.saved = saved
+        report.unlinked = unlinked
+        report.removed = removed
+        report.fresh = fresh
+        report.failed = failed
+        (report.failures, report.groups) = (failures, groups)
+        report.skipped = skipped + toFetch + toRevalidate
+        report.skippedBy = skippedBy
+        return report
+    }
 }
 
 extension SyncPreview: CustomStringConvertible {
@@ -189,6 +211,7 @@ struct SyncPreviewCounter {
     }
 
     private mutating func add(_ failure: SyncReport.Failure) {
+        preview.groups.add(failure)
         if preview.failures.count < SyncReport.largestFailureCount { preview.failures.append(failure) }
     }
 }

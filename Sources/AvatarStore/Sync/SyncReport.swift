@@ -19,6 +19,9 @@ public struct SyncReport: Sendable {
         public var line: Int?
         /// The number of the record in a JSON array, counted from 1; `nil` in other formats.
         public var record: Int?
+        /// Name and port of the host of the image, or of the one that it redirected to; `nil` for a record, for the network, and
+        /// for an image without a URL.
+        public var host: String?
     }
 
     /// A contact that the list has more than once. Its last record counts.
@@ -102,6 +105,10 @@ public struct SyncReport: Sendable {
     public var duration = Duration.zero
     /// The failures, at most 1,000.
     public var failures: [Failure] = []
+    /// All failures by host and kind, the largest groups first. From the thousandth group on, further hosts count as none.
+    public var failureGroups: [FailureGroup] { groups.sorted }
+    /// The failures by host and kind.
+    var groups = FailureGroups()
     /// Whether the sync was cancelled before its end. Images that had arrived are stored.
     public var wasCancelled = false
     /// Whether its time limit ended it. Images that had arrived are stored.
@@ -111,6 +118,8 @@ public struct SyncReport: Sendable {
     var answered = 0
     /// Images that were requested and got no response.
     var unanswered = 0
+    /// Whether the store has a fresh image that this sync did not look at, because it has no list and the image is not due.
+    var hasFreshBesides = false
 
     /// A report of no work.
     package init() {}
@@ -118,10 +127,13 @@ public struct SyncReport: Sendable {
     /// How the sync ended.
     public var outcome: SyncOutcome {
         if wasCancelled { return .interrupted }
-        if answered == 0 && unanswered + skippedBy.unreached > 0 { return .unreached }
+        if !hasAny, unanswered + skippedBy.unreached > 0 { return .unreached }
         let isOffline = failures.contains { $0.key == nil && $0.kind == .offline }
         return failed > 0 || unreadable > 0 || isOffline ? .incomplete : .complete
     }
+
+    /// Whether an image is fresh, was saved, or got a response. Without a list, a fresh image of the store counts too.
+    private var hasAny: Bool { answered + fresh + saved > 0 || hasFreshBesides }
 
     /// Counts `count` images that get no request because of `reason`.
     mutating func skip(_ reason: SkipReason, _ count: Int = 1) {
@@ -165,8 +177,9 @@ public struct SyncReport: Sendable {
         }
     }
 
-    /// Reports a failure, unless enough are reported.
+    /// Reports a failure in full, unless enough are reported, and in its group.
     mutating func add(_ failure: Failure) {
+        groups.add(failure)
         if failures.count < Self.largestFailureCount { failures.append(failure) }
     }
 }
@@ -239,7 +252,7 @@ public struct SkippedImages: Sendable, Hashable {
         public var images: Int
     }
 
-    /// Images that could not be requested, or got no response, because a host or the network is down.
+    /// Images that could not be requested, or got no response in time: see `SkipReason.isUnreached`.
     private(set) var unreached = 0
 
     init() {}

@@ -10,6 +10,8 @@ struct SyncSource: Sendable {
 
     /// Whether a walk can count its rest without reading it.
     var countsRest = false
+    /// Whether the items are only the due entries, so that the store may have fresh ones besides.
+    var omitsFresh = false
     /// Begins a walk.
     let makeWalk: @Sendable () -> Walk
 
@@ -98,7 +100,7 @@ struct SyncSource: Sendable {
     ///
     /// - Parameter ignoresPauses: whether to include hosts that are paused because they kept failing.
     static func due(in index: AvatarIndex, at time: Timestamp, ignoresPauses: Bool) -> SyncSource {
-        SyncSource(countsRest: true) {
+        SyncSource(countsRest: true, omitsFresh: true) {
             var walks: [DueWalk]?
             var blocked: [(host: DueHost, reason: SkipReason)] = []
             return { limit in

@@ -154,6 +154,7 @@ extension SyncReport.Failure {
     init(_ failure: FetchFailure, _ key: AvatarKey, contact: String?) {
         let isURL = contact.flatMap(AvatarKey.init(listed:)) == key
         self.init(key: key.rawValue, kind: failure.kind, message: failure.message, contact: isURL ? nil : contact)
+        host = failure.redirectedHost ?? AvatarKey(stored: key.url ?? "").host?.description
     }
 
     /// A listed text that is not a URL.

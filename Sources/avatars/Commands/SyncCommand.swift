@@ -18,8 +18,8 @@ struct SyncCommand: AsyncParsableCommand {
 
             You can stop a sync at any time: images that arrived are stored, and the next sync continues from there.
 
-            Exit codes: 0 done, 1 some images or records failed, 2 could not run, 64 usage, 69 there were images to request but \
-            none could be requested or no host responded, 75 another sync is running, 130 interrupted, 143 terminated.
+            Exit codes: 0 done, 1 some images or records failed, 2 could not run, 64 usage, 69 there were images to request, \
+            but no host responded, and no image is fresh, 75 another sync is running, 130 interrupted, 143 terminated.
 
             Example: avatars sync people.json --json
             Example: avatars sync people.vcf --every 15m
@@ -116,6 +116,16 @@ struct SyncCommand: AsyncParsableCommand {
         )
     )
     var ignorePauses = false
+
+    /// The share of failures for which the exit code is 0, from 0 to 1.
+    @Option(
+        help: ArgumentHelp(
+            "Exit with 0 if at most this share of the images and records failed, such as 10%. Default: 0%.",
+            valueName: "share"
+        ),
+        transform: Share.parse
+    )
+    var tolerateFailures = 0.0
 
     /// Tries again every 200 ms. Without it, the exit code is 75 while another sync runs.
     @Flag(help: "Wait for another sync to end.")
@@ -300,6 +310,7 @@ struct SyncCommand: AsyncParsableCommand {
             store.note("--prune unlinked no contact: \(reason)")
         }
         try output.print(summary.json, text: summary.text, quiet: store.quiet, isData: dryRun)
-        if summary.exitCode != .success { throw summary.exitCode }
+        let code = summary.exitCode(tolerating: tolerateFailures)
+        if code != .success { throw code }
     }
 }

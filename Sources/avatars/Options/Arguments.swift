@@ -156,6 +156,19 @@ enum TimeSpan {
     }
 }
 
+/// A share in percent, as in `10%` and `2.5`.
+enum Share {
+    /// Parses `text` and returns the share, from 0 to 1.
+    ///
+    /// - Throws: `ValidationError` unless `text` is a number from 0 to 100, perhaps with a percent sign.
+    static func parse(_ text: String) throws -> Double {
+        guard let amount = NumberWithUnit(text), ["", "%"].contains(amount.unit), let percent = Double(amount.number),
+            percent <= 100
+        else { throw ValidationError("\"\(text)\" is not a share. Write a number from 0% to 100%, such as 10%.") }
+        return percent / 100
+    }
+}
+
 /// A decimal number, perhaps a space, and a unit.
 private struct NumberWithUnit {
     /// The digits before the point.

@@ -57,9 +57,16 @@ extension SkippedImages {
         }
         let rest = pausedHosts.count - lines.count
         if rest > 0 { lines.append("… and \(Wording.count(rest, "more host"))") }
-        guard !ignoresPauses, pausedHosts.values.contains(where: { !$0.isRetryAfter }) else { return lines }
-        let advice = "retry now with --ignore-pauses or --policy reload"
+        guard let advice = pauseAdvice(ignoresPauses: ignoresPauses) else { return lines }
         return lines.count == 1 ? ["\(lines[0]) (\(advice))"] : lines + [advice]
+    }
+
+    /// How to send requests to paused hosts now; `nil` if there is none that may be asked.
+    ///
+    /// - Parameter ignoresPauses: whether the sync ignored the pauses, so that advising it would be useless.
+    func pauseAdvice(ignoresPauses: Bool) -> String? {
+        guard !ignoresPauses, pausedHosts.values.contains(where: { !$0.isRetryAfter }) else { return nil }
+        return "retry now with --ignore-pauses or --policy reload"
     }
 
     /// The paused hosts, those with the most waiting images first, then by name.

@@ -24,28 +24,26 @@ struct SyncSummary {
     /// The summary of a dry run. Images to request count as skipped, so that the counts still add up to `wanted`.
     init(_ preview: SyncPreview, allowsPrivateNetwork: Bool) {
         self.allowsPrivateNetwork = allowsPrivateNetwork
-        report = SyncReport()
-        report.contacts = preview.contacts
-        report.duplicates = preview.duplicates
-        report.duplicateContacts = preview.duplicateContacts
-        report.hasKeptLeavers = preview.hasKeptLeavers
-        report.withoutImage = preview.withoutImage
-        report.unreadable = preview.unreadable
-        report.saved = preview.saved
-        report.unlinked = preview.unlinked
-        report.removed = preview.removed
-        report.fresh = preview.fresh
-        report.failed = preview.failed
-        report.failures = preview.failures
-        report.skipped = preview.skipped + preview.toFetch + preview.toRevalidate
-        report.skippedBy = preview.skippedBy
+        report = preview.asReport
         planned = (preview.toFetch, preview.toRevalidate)
     }
 
     /// The exit code of the sync. A dry run sends no request, so only its lists and keys can be at fault.
-    var exitCode: ExitCode {
-        guard planned != nil else { return report.outcome.exitCode }
-        return report.failed > 0 || report.unreadable > 0 ? .someFailed : .success
+    ///
+    /// - Parameter tolerance: the share of failures for which the code is 0, from 0 to 1.
+    func exitCode(tolerating tolerance: Double) -> ExitCode {
+        let code: ExitCode =
+            if planned == nil { report.outcome.exitCode } else {
+                report.failed > 0 || report.unreadable > 0 ? .someFailed : .success
+            }
+        return code == .someFailed && failedShare <= tolerance ? .success : code
+    }
+
+    /// The share of the images and records that failed, or were not requested because the network was missing, from 0 to 1.
+    private var failedShare: Double {
+        let all = report.wanted + report.unreadable
+        guard all > 0 else { return 0 }
+        return Double(report.failed + report.unreadable + report.skippedBy.offline) / Double(all)
     }
 
     /// Whether `--prune` was given and unlinked no contact, because the lists were not read in full or name no contact.
@@ -81,13 +79,31 @@ struct SyncSummary {
             "requests": JSON(report.requests),
             "bytesReceived": JSON(report.bytesReceived),
             "seconds": Self.seconds(report.duration),
-            "failures": .array(report.failures.map(Self.json)),
+            "failures": .array(report.failures.prefix(Self.failuresInJSON).map(Self.json)),
+            "failureGroups": .array(report.failureGroups.map(Self.json)),
+            "hints": JSON(hints),
         ]
         if let planned {
             fields["toFetch"] = JSON(planned.toFetch)
             fields["toRevalidate"] = JSON(planned.toRevalidate)
         }
         return .object(fields)
+    }
+
+    /// The most elements of the field `failures`. `failureGroups` has all failures.
+    private static let failuresInJSON = 50
+
+    /// What a person can do about failures and waiting images, as the text says it beside them.
+    private var hints: [String] {
+        var hints: [String] = []
+        if !allowsPrivateNetwork, report.failureGroups.contains(where: { $0.kind == .forbiddenAddress }) {
+            hints.append(AvatarStoreError.privateNetworkAdvice)
+        }
+        if let advice = report.skippedBy.pauseAdvice(ignoresPauses: ignoresPauses) {
+            hints.append("Paused hosts: \(advice).")
+        }
+        if report.overBudget > 0 { hints.append(budgetWarning) }
+        return hints
     }
 
     /// The hosts that asked for fewer requests, in the order of their names.
@@ -117,6 +133,14 @@ struct SyncSummary {
             "key": JSON(failure.key), "kind": JSON(failure.kind.rawValue), "message": JSON(failure.message),
             "contact": JSON(failure.contact), "list": JSON(failure.list), "line": JSON(failure.line),
             "record": JSON(failure.record),
+        ])
+    }
+
+    /// An element of the field `failureGroups`.
+    private static func json(_ group: FailureGroup) -> JSON {
+        .object([
+            "host": JSON(group.host), "kind": JSON(group.kind.rawValue), "count": JSON(group.count),
+            "message": JSON(group.message),
         ])
     }
 
@@ -198,22 +222,31 @@ struct SyncSummary {
     /// The most failures that `reportFailures` names.
     private static let namedFailures = 10
 
-    /// Prints an error for each of the first failures. Refused addresses share one error, because one option allows
-    /// them all.
+    /// The most groups that `reportFailures` names.
+    private static let namedGroups = 5
+
+    /// Prints an error for each of the first failures, and one with the groups if there are more. Refused addresses share one
+    /// error, because one option allows them all.
     func reportFailures() {
         let refused = report.failures.filter { $0.kind == .forbiddenAddress }
         for failure in report.failures.lazy.filter({ $0.kind != .forbiddenAddress }).prefix(Self.namedFailures) {
             Message.error(Self.sentence(failure))
         }
-        let rest = report.failed + report.unreadable - refused.count - Self.namedFailures
+        let groups = report.failureGroups.filter { $0.kind != .forbiddenAddress }
+        let rest = groups.reduce(0) { $0 + $1.count } - Self.namedFailures
         if rest > 0 {
-            Message.error("… and \(rest) more; --json lists up to \(SyncReport.largestFailureCount) failures.")
+            let named = groups.prefix(Self.namedGroups).map { group in
+                "\(group.count) \(group.kind)\(group.host.map { " at \($0)" } ?? "")"
+            }
+            let others = groups.count - named.count
+            let more = others > 0 ? " and \(Wording.count(others, "other group")); --json names all" : ""
+            Message.error("… and \(rest) more. In all: \(named.joined(separator: ", "))\(more).")
         }
         guard let first = refused.first else { return }
-        let isCutShort = report.failures.count == SyncReport.largestFailureCount
-        let count = "\(isCutShort ? "at least " : "")\(refused.count) images, the first: "
+        let refusedCount = report.failureGroups.filter { $0.kind == .forbiddenAddress }.reduce(0) { $0 + $1.count }
+        let count = "\(refusedCount) images, the first: "
         let advice = allowsPrivateNetwork ? "" : " " + AvatarStoreError.privateNetworkAdvice
-        Message.error("\(first.kind): \(refused.count > 1 ? count : "")\(first.message)\(advice)")
+        Message.error("\(first.kind): \(refusedCount > 1 ? count : "")\(first.message)\(advice)")
     }
 
     /// The error for one failure: its kind, its contact and its record if they are known, and its message.
@@ -231,10 +264,13 @@ struct SyncSummary {
     /// Prints warnings: contacts with several records, and images for which the budget had no room.
     func reportWarnings() {
         if report.duplicates > 0 { Message.warning(duplicateWarning) }
-        if report.overBudget > 0 {
-            let images = Wording.count(report.overBudget, "image")
-            Message.warning("The budget has no room for \(images). `avatars config budget` shows and sets it.")
-        }
+        if report.overBudget > 0 { Message.warning(budgetWarning) }
+    }
+
+    /// The warning that the budget is too small.
+    private var budgetWarning: String {
+        let images = Wording.count(report.overBudget, "image")
+        return "The budget has no room for \(images). `avatars config budget` shows and sets it."
     }
 
     /// The warning that names contacts with several records and where these are.

@@ -7,7 +7,7 @@ extension ExitCode {
     static let someFailed = ExitCode(1)
     /// The command could not run: its input is unreadable, or the store cannot be opened or written.
     static let couldNotRun = ExitCode(2)
-    /// A sync had images to request, but no request could be sent or none was answered.
+    /// A sync had images to request, but got no response, and no image was fresh or fetched.
     static let unreached = ExitCode(69)
     /// Another sync is running on the store.
     static let syncIsRunning = ExitCode(75)

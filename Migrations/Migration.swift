@@ -29,6 +29,7 @@ package struct Migration: Sendable {
         Migration(version: 15, name: "0015_text_setting", bytes: PackageResources._015_text_setting_sql),
         Migration(version: 16, name: "0016_shared_tier", bytes: PackageResources._016_shared_tier_sql),
         Migration(version: 17, name: "0017_over_budget", bytes: PackageResources._017_over_budget_sql),
+        Migration(version: 18, name: "0018_failure_message", bytes: PackageResources._018_failure_message_sql),
     ]
 
     /// The schema version of this program.

@@ -48,7 +48,7 @@ extension AvatarStore {
         let wal = DiskUsage(file: layout.indexPath + "-wal")
         let index = [layout.indexPath, layout.indexPath + "-shm"].map(DiskUsage.init(file:))
         let roots = [layout.cachesRoot, layout.documentsRoot].map(DiskUsage.init(folder:))
-        let budget = try self.index.budget()
+        let (budget, ailing) = (try self.index.budget(), try ailingHosts())
         let renditions = try self.index.renditionTotal()
         return StoreStatistics(
             entries: counted.entries,
@@ -63,7 +63,9 @@ extension AvatarStore {
             allocatedBytes: (staging + index + roots + [wal]).reduce(0) { $0 + $1.allocatedBytes },
             states: counted.states,
             hosts: counted.hosts,
-            pausedHosts: try pausedHosts().count,
+            pausedHosts: ailing.count { $0.until != nil },
+            failingHosts: ailing.compactMap(FailingHost.init).sorted { ($1.failures, $0.host) < ($0.failures, $1.host) }
+                .prefix(Self.mostFailingHosts).map(\.self),
             oldestAccess: counted.oldestAccessMicroseconds.map { Timestamp(milliseconds: $0 / 1000) },
             newestAccess: counted.newestAccessMicroseconds.map { Timestamp(milliseconds: $0 / 1000) },
             schemaVersion: counted.schemaVersion,
@@ -77,14 +79,8 @@ extension AvatarStore {
         )
     }
 
-    /// The hosts that are paused now, with the ends of their pauses and the reasons as the ends of sentences, by name.
-    package func pausedHosts() throws -> [(host: String, until: Timestamp, reason: String)] {
-        let now = clock.now()
-        return try index.ailingHosts(at: now).sorted { $0.key < $1.key }.compactMap { host, health in
-            guard case .nothing(let until) = health.admission(at: now) else { return nil }
-            return (host, until, health.reason(at: now) ?? "is paused")
-        }
-    }
+    /// The most hosts in `StoreStatistics.failingHosts`.
+    private static let mostFailingHosts = 20
 
     /// All that the store knows about the entry for `key`; `nil` if there is no entry.
     ///
@@ -130,6 +126,7 @@ extension AvatarStore {
             fetched: validation.fetched,
             nextCheck: validation.nextCheck,
             failure: validation.failure,
+            failureMessage: validation.failureMessage,
             failureCount: validation.failureCount,
             sharedWith: sharing,
             evictedAfterFiles: eviction.flatMap { $0.isExact ? $0.filesBefore : nil },
@@ -155,8 +152,7 @@ extension AvatarStore {
         let explanation = EntryExplanation(
             entry: entry,
             now: clock.now(),
-            isThere: entry.file.map(roots.contains) ?? false,
-            host: host
+            isThere: entry.file.map(roots.contains) ?? false
         )
         let limits = try parts.limits()
         var reasons = explanation.freshness(limits.freshness)

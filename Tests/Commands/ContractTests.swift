@@ -21,6 +21,7 @@ import Testing
         "sync": origin.union(shared).union([
             "json", "format", "column", "policy", "class", "all", "limit", "max-bytes", "time-limit", "host-time-limit",
             "prune", "email-source", "email-recheck", "ignore-pauses", "wait", "every", "dry-run", "progress",
+            "tolerate-failures",
         ]),
         "fetch": origin.union(shared).union(["json", "policy", "class", "retry-failed"]),
         "get": origin.union(shared).union(["output", "policy", "class", "contact", "placeholder"]).union(sizes),
@@ -86,7 +87,7 @@ import Testing
         "notModified",
         "unstored", "changed", "failed", "skipped", "skippedBy", "pausedHosts", "overBudget", "evicted", "requests",
         "ignored", "shared",
-        "bytesReceived", "seconds", "failures", "duplicates", "slowedHosts",
+        "bytesReceived", "seconds", "failures", "failureGroups", "hints", "duplicates", "slowedHosts",
     ]
     private static let trimFields: Set<String> = ["evicted", "bytesFreed", "bytes", "budgetBytes", "lowWatermarkBytes"]
     private static let importFields: Set<String> = [
@@ -113,11 +114,12 @@ import Testing
             ["show", "URL"],
             overview.union([
                 "filePresent", "sha256", "mediaType", "width", "height", "lastModified", "responseFields", "fetchedAt",
-                "nextCheck", "failure", "failureCount", "sharedWith", "evictedAfterFiles", "thumbHash",
+                "nextCheck", "failure", "failureMessage", "failureCount", "sharedWith", "evictedAfterFiles",
+                "thumbHash",
                 "reasons",
             ])
         ),
-        (["contacts"], ["id", "name", "key", "state", "hasImage"]),
+        (["contacts"], ["id", "name", "key", "state", "hasImage", "failure", "failureMessage"]),
         (["changes"], ["sequence", "key", "owners", "names", "kind", "digest", "time"]),
         (["move", "URL", "--to", "documents", "--dry-run"], ["moved"]),
         (["move", "URL", "--to", "documents"], ["moved"]),
@@ -140,7 +142,7 @@ import Testing
             [
                 "entries", "files", "cachesBytes", "documentsBytes", "stagingBytes", "pendingBytes", "budgetBytes",
                 "lowWatermarkBytes", "walBytes", "allocatedBytes", "states", "hosts", "oldestAccess", "newestAccess",
-                "schemaVersion", "guard", "lastSync", "failures", "neverHad", "pausedHosts",
+                "schemaVersion", "guard", "lastSync", "failures", "neverHad", "pausedHosts", "failingHosts",
                 "renditions", "renditionBytes", "sharedTier",
             ]
         ),

@@ -277,8 +277,10 @@ import Testing
             let run = try await workplace.run("show", origin.url("/gone.png"))
 
             #expect(run.text.contains("state "))
-            let cause = "the request to 127.0.0.1:\(origin.port) ended with 404 or 410: no such image at 20"
-            #expect(run.text.contains("The last check failed (gone, once): \(cause)"), "\(run.text)")
+            #expect(run.text.contains("The last check failed (gone, once) at 20"), "\(run.text)")
+            #expect(run.text.contains(": returned status 404. The next one is due"), "\(run.text)")
+            let json = try await workplace.run("show", origin.url("/gone.png"), "--json")
+            #expect(try json.object.text("failureMessage") == "\(origin.url("/gone.png")) returned status 404.")
         }
     }
 
@@ -297,6 +299,24 @@ import Testing
         #expect(run.messages.contains("`avatars sync LIST --dry-run`"), "\(run.messages)")
         #expect(preview.messages.contains("unsupportedURL") && preview.messages.contains("ada"))
         #expect(!(run.messages + preview.messages).contains("secret"))
+    }
+
+    @Test func fileThatCannotBeReadIsNotCalledMissing() async throws {
+        try await withStore { workplace, origin in
+            try await workplace.shell("[ $(id -u) != 0 ] || chown -R 65534 store; chmod 000 store/caches/*")
+                .requireSuccess()
+
+            let run = try await workplace.runUnprivileged(["path", origin.url("/a.png")])
+            try await workplace.shell("chmod 700 store/caches/*").requireSuccess()
+            let healed = try await workplace.runUnprivileged(["path", origin.url("/a.png")])
+
+            #expect(run.status == 2 && run.text.isEmpty)
+            #expect(
+                run.messages.contains("Permission denied") && !run.messages.contains("has no file"),
+                "\(run.messages)"
+            )
+            #expect(healed.status == 0, "\(healed.messages)")
+        }
     }
 
     @Test(arguments: ["show", "path"])
@@ -363,7 +383,7 @@ import Testing
                     "entries", "files", "cachesBytes", "documentsBytes", "stagingBytes", "pendingBytes", "budgetBytes",
                     "lowWatermarkBytes", "walBytes", "allocatedBytes", "states", "hosts", "oldestAccess",
                     "newestAccess",
-                    "schemaVersion", "guard", "lastSync", "failures", "neverHad", "pausedHosts",
+                    "schemaVersion", "guard", "lastSync", "failures", "neverHad", "pausedHosts", "failingHosts",
                     "renditions", "renditionBytes", "sharedTier",
                 ]
             )

@@ -226,6 +226,49 @@ struct NginxTests {
         }
     }
 
+    /// The sentence of the failure is kept, without the query of the URL.
+    @Test func reasonOfAFailureIsToldAfterwards() async throws {
+        try await Nginx.withServer { nginx in
+            let workplace = try Workplace()
+            let url = nginx.secureURL("/ada.png?token=secret")
+            try workplace.write("people.ndjson", "{\"id\": \"ada\", \"avatarURL\": \"\(url)\"}\n")
+            let network = "--allow-private-network"
+            let sync = try await workplace.run("sync", "people.ndjson", network)
+
+            let show = try await workplace.run("show", url)
+            let contacts = try await workplace.run("contacts")
+            let details = try await workplace.run("contacts", "--json")
+            let stats = try await workplace.run("stats")
+            let doctor = try await workplace.run("doctor", network)
+
+            let reason = "the certificate of the host is not from an authority that this system trusts"
+            for run in [sync, show, contacts, stats, doctor] {
+                #expect((run.text + run.messages).contains(reason), "\(run.text) \(run.messages)")
+            }
+            #expect(show.text.contains(": \(reason). The next one is due"), "\(show.text)")
+            #expect(try details.object.text("failureMessage")?.hasSuffix("/ada.png: \(reason).") == true)
+            let statistics = try await workplace.run("stats", "--json").object.objects("failingHosts")
+            let host = try #require(statistics?.first)
+            #expect(host["kind"] as? String == "unreachable" && host["failures"] as? Int == 1)
+            #expect(host["message"] as? String == "\(host["host"] as? String ?? ""): \(reason).")
+            // The index has the sentence without the query.
+            let sentences = try await workplace.shell(
+                "sqlite3 store/index.sqlite 'SELECT failure_message FROM avatar UNION SELECT failure_message FROM host'"
+            )
+            #expect(sentences.text.contains(reason) && !sentences.text.contains("secret"), "\(sentences.text)")
+            #expect(doctor.text.contains("A request now fails too."), "\(doctor.text)")
+
+            // Once the host is trusted, nothing of the failure is left.
+            try nginx.serve(pictureBytes("ada"), at: "/ada.png")
+            let trusted = [network, "--ca-file", nginx.certificateFile]
+            let tried = try await workplace.start(["doctor"] + trusted).end()
+            #expect(tried.text.contains("responds to a request now, with status 200."), "\(tried.text)")
+            try await workplace.start(["sync", "people.ndjson", "--policy", "reload"] + trusted).end().requireSuccess()
+            #expect(try await workplace.run("show", url, "--json").object.isNull("failureMessage"))
+            #expect(try await workplace.run("stats", "--json").object.objects("failingHosts")?.isEmpty == true)
+        }
+    }
+
     // MARK: Redirects
 
     @Test(arguments: ["/moved.png", "/elsewhere.png"])

@@ -21,6 +21,8 @@ package struct ValidationRecord: Hashable, Sendable {
     package var nextCheck: Timestamp?
     /// The kind of the last failure; `nil` after a success.
     package var failure: FailureKind?
+    /// A sentence about the last failure; `nil` after a success, and if the index has none.
+    package var failureMessage: String?
     /// The number of consecutive failures; 0 after a success.
     package var failureCount: Int = 0
 

@@ -109,7 +109,7 @@ package final class AvatarEntry: Sendable {
     /// The same entry as if its last request had not failed.
     package func withoutFailure() -> AvatarEntry {
         var validation = validation
-        validation.failure = nil
+        (validation.failure, validation.failureMessage) = (nil, nil)
         return AvatarEntry(
             id: id,
             key: key,

@@ -17,6 +17,37 @@ extension AvatarKey {
         return mayBeUserInfo ? "…" : printable(scheme)
     }
 
+    /// `text` with each URL in it as `redact` shows it.
+    ///
+    /// - Parameter keepsPaths: if `false`, a URL is reduced to host and port. Default: `true`.
+    package static func redactURLs(in text: String, keepsPaths: Bool = true) -> String {
+        var result = ""
+        var rest = text[...]
+        while let mark = rest.firstRange(of: "://") {
+            let scheme = rest[..<mark.lowerBound]
+            let start = scheme.lastIndex { !($0.isASCII && $0.isLetter) }.map(rest.index(after:)) ?? rest.startIndex
+            let end = rest[mark.upperBound...].firstIndex { $0.isWhitespace || "\"<>`".contains($0) } ?? rest.endIndex
+            // The punctuation of the sentence is no part of the URL.
+            let last = rest[mark.upperBound..<end].lastIndex { !".,:;!?)".contains($0) }
+            let close = last.map(rest.index(after:)) ?? mark.upperBound
+            let url = redact(String(rest[start..<close]))
+            let authority = url.firstRange(of: "://").map { url[$0.upperBound...].prefix { $0 != "/" } }
+            result += rest[..<start] + (keepsPaths ? url[...] : authority ?? "…")
+            rest = rest[close...]
+        }
+        return result + rest
+    }
+
+    /// The reason in a message about `url`: the end of the sentence, without the URL at its begin and the period.
+    ///
+    /// - Parameter url: the URL as `redact` shows it; `nil` for none.
+    package static func reason(in message: String, about url: String?) -> String {
+        let begins = url.map { [$0 + ": ", $0 + " "] } ?? []
+        let begin = begins.first { message.hasPrefix($0) } ?? ""
+        let words = message.dropFirst(begin.count)
+        return String(words.last == "." ? words.dropLast() : words)
+    }
+
     /// Removes the user info from `text`, which begins with slashes and an authority (RFC 3986 section 3.2).
     ///
     /// `text` may begin with any number of slashes: after one slash too many, the author still meant an authority.

@@ -10,6 +10,10 @@ public struct StoredContact: Hashable, Sendable {
     public var state: AvatarState?
     /// Whether the index has a file of that image.
     public var hasFile: Bool
+    /// The kind of its last failed check; `nil` after a success.
+    public var failure: FailureKind?
+    /// A sentence about that failure, whose URLs have no query; `nil` after a success, and if the index has none.
+    public var failureMessage: String?
     /// The ThumbHash of that image, 5 to 25 bytes, even while it is evicted; `nil` until a rendition of it is made.
     public var thumbHash: [UInt8]?
 
@@ -20,6 +24,8 @@ public struct StoredContact: Hashable, Sendable {
         key: AvatarKey? = nil,
         state: AvatarState? = nil,
         hasFile: Bool = false,
+        failure: FailureKind? = nil,
+        failureMessage: String? = nil,
         thumbHash: [UInt8]? = nil
     ) {
         self.id = id
@@ -27,6 +33,7 @@ public struct StoredContact: Hashable, Sendable {
         self.key = key
         self.state = state
         self.hasFile = hasFile
+        (self.failure, self.failureMessage) = (failure, failureMessage)
         self.thumbHash = thumbHash
     }
 }

@@ -15,6 +15,8 @@ package struct HostHealth: Hashable, Sendable {
     package private(set) var failures = 0
     /// The kind of the last failure; `nil` without failures.
     package private(set) var failure: FailureKind?
+    /// A sentence about the last failure; `nil` without failures, and if the index has none.
+    package private(set) var message: String?
     /// The end of the pause that consecutive failures caused; `nil` without one.
     package private(set) var restsUntil: Timestamp?
     /// The end of the pause that the host asked for (Retry-After); `nil` without one.
@@ -31,9 +33,15 @@ package struct HostHealth: Hashable, Sendable {
     package init() {}
 
     /// A host as the index recorded it. A negative number of failures counts as 0.
-    package init(failures: Int, failure: FailureKind?, restsUntil: Timestamp?, blockedUntil: Timestamp?) {
+    package init(
+        failures: Int,
+        failure: FailureKind?,
+        message: String? = nil,
+        restsUntil: Timestamp?,
+        blockedUntil: Timestamp?
+    ) {
         self.failures = max(failures, 0)
-        self.failure = failure
+        (self.failure, self.message) = (failure, message)
         self.restsUntil = restsUntil
         self.blockedUntil = blockedUntil
     }
@@ -41,7 +49,13 @@ package struct HostHealth: Hashable, Sendable {
     /// The same host without the pause after failures. The pause that it asked for (Retry-After) and its probation
     /// stay.
     package var withoutOwnPause: HostHealth {
-        HostHealth(failures: failures, failure: failure, restsUntil: nil, blockedUntil: blockedUntil)
+        HostHealth(
+            failures: failures,
+            failure: failure,
+            message: message,
+            restsUntil: nil,
+            blockedUntil: blockedUntil
+        )
     }
 
     // MARK: Admission
@@ -100,12 +114,14 @@ package struct HostHealth: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - failure: the kind of the failure; `nil` after an image or a 304.
+    ///   - message: a sentence about the failure.
     ///   - retryAfter: the end of the Retry-After time in the response, if it has one.
     ///   - requested: when the request was sent.
     ///   - now: when it ended.
     ///   - jitter: a random number from 0 to 1, which selects a pause between half and all of the doubled time.
     package mutating func record(
         _ failure: FailureKind?,
+        message: String? = nil,
         retryAfter: Timestamp? = nil,
         requested: Timestamp,
         at now: Timestamp,
@@ -117,20 +133,26 @@ package struct HostHealth: Hashable, Sendable {
         // No request was sent.
         case .forbiddenAddress, .unsupportedURL: return
         case _ where failure.blame == .image: recover()
-        case _ where failure.blame == .host: fail(failure, requested: requested, at: now, jitter: jitter)
+        case _ where failure.blame == .host: fail(failure, message, requested: requested, at: now, jitter: jitter)
         default: return
         }
     }
 
     private mutating func recover() {
         failures = 0
-        failure = nil
+        (failure, message) = (nil, nil)
         restsUntil = nil
     }
 
-    private mutating func fail(_ kind: FailureKind, requested: Timestamp, at now: Timestamp, jitter: Double) {
+    private mutating func fail(
+        _ kind: FailureKind,
+        _ message: String?,
+        requested: Timestamp,
+        at now: Timestamp,
+        jitter: Double
+    ) {
         if isFailing, let restsUntil, requested < restsUntil, isCredible(restsUntil, at: now) { return }
-        failure = kind
+        (failure, self.message) = (kind, message)
         failures = failures == .max ? .max : failures + 1
         guard isFailing else { return }
         let doublings = failures - 1 - (kind == .rateLimited ? 0 : Self.tolerated)

@@ -62,6 +62,8 @@ extension HostHealth {
 package struct HostNote: Sendable {
     /// `nil` after an image or a 304.
     package var failure: FailureKind?
+    /// A sentence about the failure, without the path of any URL; `nil` without a failure.
+    package var message: String?
     /// The end of the pause that the host asked for.
     package var retryAfter: Timestamp?
     /// When the request was sent.
@@ -73,11 +75,12 @@ package struct HostNote: Sendable {
 
     package init(
         failure: FailureKind? = nil,
+        message: String? = nil,
         retryAfter: Timestamp? = nil,
         requested: Timestamp,
         answered: Timestamp
     ) {
-        self.failure = failure
+        (self.failure, self.message) = (failure, message)
         self.retryAfter = retryAfter
         self.requested = requested
         self.answered = answered
@@ -90,7 +93,14 @@ package struct HostNote: Sendable {
 
     /// Records the verdict in `health`.
     package func record(in health: inout HostHealth) {
-        health.record(failure, retryAfter: retryAfter, requested: requested, at: answered, jitter: jitter)
+        health.record(
+            failure,
+            message: message,
+            retryAfter: retryAfter,
+            requested: requested,
+            at: answered,
+            jitter: jitter
+        )
     }
 }
 
@@ -111,12 +121,13 @@ package enum SkipReason: Hashable, Sendable {
     /// The sync was cancelled.
     case interrupted
 
-    /// Whether the image was due for a request that a failing host or the network made impossible.
+    /// Whether the image had to be requested, and the network or a host that does not respond made that impossible.
+    ///
+    /// A pause and a backoff are not counted: the sync that began them has reported the failures.
     package var isUnreached: Bool {
         switch self {
-        case .backoff(let kind): kind?.blame == .host
-        case .hostPaused, .offline, .timeIsUp: true
-        case .forbidden, .limit, .interrupted: false
+        case .offline, .timeIsUp: true
+        case .backoff, .hostPaused, .forbidden, .limit, .interrupted: false
         }
     }
 }

@@ -118,6 +118,16 @@ extension AvatarIndex {
         }
     }
 
+    /// Whether any fetched image is fresh at `time`. Reads entries until it finds one.
+    package func hasFreshImage(at time: Timestamp) throws -> Bool {
+        try readers.read { connection in
+            try connection.hasRow(
+                "SELECT 1 FROM avatar WHERE fresh_until_ms > ? AND file_id IS NOT NULL AND host_id IS NOT NULL LIMIT 1",
+                [time.milliseconds]
+            )
+        }
+    }
+
     /// A page of the entries with an origin, except evicted ones, in the order of their row ids.
     ///
     /// - Parameters:
@@ -177,6 +187,20 @@ extension AvatarIndex {
         }
     }
 
+    /// The URL of the image of `host` (name and port) whose check failed last; `nil` if no check of its images failed.
+    package func lastFailedURL(of host: String) throws -> String? {
+        try readers.read { connection in
+            try connection.text(
+                """
+                SELECT coalesce(source_url, key) FROM avatar
+                WHERE host_id = (SELECT id FROM host WHERE name = ?) AND failure IS NOT NULL
+                ORDER BY checked_ms DESC LIMIT 1
+                """,
+                [host]
+            )
+        }
+    }
+
     /// The hosts that failed at their last request, or are paused until after `time`.
     package func ailingHosts(at time: Timestamp) throws -> [String: HostHealth] {
         let rows = try readers.read { connection in
@@ -191,13 +215,14 @@ extension AvatarIndex {
 
 extension HostHealth {
     /// The columns of the table `host` that `init(_:)` reads.
-    static let columns = "failure_count, failure, rests_until_ms, blocked_until_ms"
+    static let columns = "failure_count, failure, failure_message, rests_until_ms, blocked_until_ms"
 
     /// The health in a row with `columns`.
     init(_ row: borrowing Row) {
         self.init(
             failures: row.count("failure_count"),
             failure: row.optionalText("failure").map(FailureKind.init(rawValue:)),
+            message: row.optionalText("failure_message"),
             restsUntil: row.timestamp("rests_until_ms"),
             blockedUntil: Timestamp(milliseconds: row.integer("blocked_until_ms"))
         )

@@ -144,7 +144,8 @@ extension AvatarIndex {
             avatar.id AS entry_id, avatar.key, avatar.host_id IS NULL AS is_own, avatar.source_url, avatar.storage_class,
             avatar.absence, avatar.absent_sha256, avatar.etag, avatar.last_modified, avatar.response_fields,
             avatar.response_ms, avatar.response_delay_ms, avatar.fetched_ms, avatar.checked_ms, avatar.fresh_until_ms,
-            avatar.next_check_ms, avatar.failure, avatar.failure_count, avatar.low_data_url, avatar.is_low_data
+            avatar.next_check_ms, avatar.failure, avatar.failure_message, avatar.failure_count, avatar.low_data_url,
+            avatar.is_low_data
         """
 
     /// The tables that have `entryColumns`.
@@ -235,6 +236,7 @@ extension ValidationRecord {
         freshUntil = row.timestamp("fresh_until_ms")
         nextCheck = row.timestamp("next_check_ms")
         failure = row.optionalText("failure").map(FailureKind.init(rawValue:))
+        failureMessage = row.optionalText("failure_message")
         failureCount = row.count("failure_count")
     }
 }

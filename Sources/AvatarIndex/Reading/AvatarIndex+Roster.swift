@@ -60,7 +60,8 @@ extension AvatarIndex {
 
     /// The query of the image that a contact shows, in the order of `imageKeys(of:)`. Its parameter is the contact.
     private static let shownImage = """
-        SELECT overview.key, overview.state, avatar.file_id IS NOT NULL AS has_file, avatar.thumb_hash
+        SELECT overview.key, overview.state, avatar.file_id IS NOT NULL AS has_file, avatar.failure, avatar.failure_message,
+            avatar.thumb_hash
         FROM owner JOIN avatar ON avatar.id = owner.avatar_id JOIN avatar_overview AS overview ON overview.key = avatar.key
         WHERE owner.contact = ?
         ORDER BY \(contactOrder) LIMIT 1
@@ -87,6 +88,8 @@ extension AvatarIndex {
                 key: AvatarKey(stored: row.text("key")),
                 state: try AvatarState(word: row.text("state")),
                 hasFile: row.bool("has_file"),
+                failure: row.optionalText("failure").map(FailureKind.init(rawValue:)),
+                failureMessage: row.optionalText("failure_message"),
                 thumbHash: row.optionalBlob("thumb_hash")
             )
         }

@@ -183,11 +183,13 @@ extension IndexTransaction {
 
     /// Records a failure of the entry; its image stays as it is.
     ///
+    /// - Parameter message: a sentence about it, whose URLs have no user info, query or fragment.
     /// - Parameter count: the number of failures since the last success, this one included.
     /// - Parameter checked: when the request failed.
     /// - Parameter nextCheck: when the entry is due again; `nil`: never.
     package func setFailure(
         _ failure: FailureKind,
+        message: String? = nil,
         count: Int,
         checked: Timestamp,
         nextCheck: Timestamp?,
@@ -195,9 +197,12 @@ extension IndexTransaction {
     ) throws {
         try run(
             KeepsHits(
-                "UPDATE avatar SET failure = ?, failure_count = ?, checked_ms = ?, next_check_ms = ? WHERE id = ?"
+                """
+                UPDATE avatar SET failure = ?, failure_message = ?, failure_count = ?, checked_ms = ?, next_check_ms = ?
+                WHERE id = ?
+                """
             ),
-            [failure.rawValue, count, checked.milliseconds, nextCheck?.milliseconds, id]
+            [failure.rawValue, message, count, checked.milliseconds, nextCheck?.milliseconds, id]
         )
     }
 
@@ -208,7 +213,7 @@ extension IndexTransaction {
         try run(
             KeepsHits(
                 """
-                UPDATE avatar SET next_check_ms = NULL, failure = NULL, failure_count = 0
+                UPDATE avatar SET next_check_ms = NULL, failure = NULL, failure_message = NULL, failure_count = 0
                 WHERE id = ? AND (next_check_ms IS NOT NULL OR failure IS NOT NULL)
                 """
             ),
@@ -255,7 +260,7 @@ package struct EntryImage: Sendable {
         """
         INSERT INTO avatar (key, storage_class, file_id, source_url, host_id, low_data_url, is_low_data,
             \(ValidationRecord.columns))
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        VALUES (?, ?, ?, ?, ?, ?, ?, \(ValidationRecord.places))
         """
     )
     /// Another image for an entry, with a validation or without.
@@ -273,10 +278,12 @@ extension ValidationRecord {
     /// The columns of `values`.
     fileprivate static let columnNames = [
         "etag", "last_modified", "response_fields", "response_ms", "response_delay_ms", "fetched_ms", "checked_ms",
-        "fresh_until_ms", "next_check_ms", "failure", "failure_count",
+        "fresh_until_ms", "next_check_ms", "failure", "failure_message", "failure_count",
     ]
     /// The columns of `values`, for an insertion.
     fileprivate static let columns = columnNames.joined(separator: ", ")
+    /// A place for each of `values`, for an insertion.
+    fileprivate static let places = columnNames.map { _ in "?" }.joined(separator: ", ")
     /// The columns of `values`, for an update.
     fileprivate static let assignments = columnNames.map { $0 + " = ?" }.joined(separator: ", ")
     fileprivate static let update = ChangesHits("UPDATE avatar SET \(assignments) WHERE id = ?")
@@ -288,7 +295,7 @@ extension ValidationRecord {
         [
             etag, lastModified, responseFields, response?.milliseconds, responseDelayMilliseconds,
             fetched?.milliseconds, checked?.milliseconds, freshUntil?.milliseconds, nextCheck?.milliseconds,
-            failure?.rawValue, failureCount,
+            failure?.rawValue, failureMessage, failureCount,
         ]
     }
 }

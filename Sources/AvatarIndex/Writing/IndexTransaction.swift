@@ -279,10 +279,13 @@ extension IndexTransaction {
         guard health != before else { return }
         try run(
             KeepsHits(
-                "UPDATE host SET failure_count = ?, failure = ?, rests_until_ms = ?, blocked_until_ms = ? WHERE id = ?"
+                """
+                UPDATE host SET failure_count = ?, failure = ?, failure_message = ?, rests_until_ms = ?, blocked_until_ms = ?
+                WHERE id = ?
+                """
             ),
             [
-                health.failures, health.failure?.rawValue, health.restsUntil?.milliseconds,
+                health.failures, health.failure?.rawValue, health.message, health.restsUntil?.milliseconds,
                 health.blockedUntil?.milliseconds ?? 0, id,
             ]
         )
@@ -325,9 +328,12 @@ extension IndexTransaction {
     /// Deletes every host that no entry is fetched from any more: its name may say whose image it served. The index does
     /// not know which image led to a host by a redirect, so all of those are deleted, with their pauses. Walks the entries.
     ///
+    /// The sentences about failures of the others go too: a client of the host program may have named anything in them.
+    ///
     /// Called by removals that erase.
     package func eraseUnusedHosts() throws {
         memory.hosts = [:]
+        try run(KeepsHits("UPDATE host SET failure_message = NULL WHERE failure_message IS NOT NULL"))
         try run(KeepsHits("DELETE FROM host WHERE id NOT IN (SELECT host_id FROM avatar WHERE host_id IS NOT NULL)"))
     }
 }

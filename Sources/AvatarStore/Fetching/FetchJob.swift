@@ -131,7 +131,8 @@ final class FetchJob: Sendable {
         else { return nil }
         if let kind = entry.validation.failure {
             let message =
-                "Another process requested \(key) at the same time, and its request failed (\(kind.rawValue))."
+                entry.validation.failureMessage
+                ?? "Another process requested \(key) at the same time, and its request failed (\(kind.rawValue))."
             return .failed(FetchFailure(kind: kind, message: message))
         }
         if entry.isIgnored { return .ignored(isReceived: false) }

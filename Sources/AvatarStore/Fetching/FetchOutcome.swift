@@ -63,6 +63,18 @@ public struct FetchFailure: Error, Sendable {
         self.storeError = storeError
     }
 
+    /// The message for the index, which keeps it. URLs have neither user info nor a query, even if a client of the host
+    /// program named them whole.
+    ///
+    /// - Parameter keepsPaths: whether URLs keep their paths. Default: yes.
+    func lastingMessage(keepsPaths: Bool = true) -> String? {
+        let text = AvatarKey.redactURLs(in: message, keepsPaths: keepsPaths).prefix(Self.longestMessage)
+        return text.isEmpty ? nil : String(text)
+    }
+
+    /// The most characters of a message that the index keeps.
+    private static let longestMessage = 500
+
     /// The error for a caller that gets no image: the error of the store's own disk, or `fetchFailed`.
     var error: AvatarStoreError {
         storeError ?? AvatarStoreError(.fetchFailed, message, failure: kind)

@@ -61,7 +61,13 @@ struct FetchResult: Sendable {
     var hostNote: HostNote? {
         guard !isFromTier else { return nil }
         guard let failure else { return HostNote(requested: began, answered: ended) }
-        return HostNote(failure: failure.kind, retryAfter: failure.retryAfter, requested: began, answered: ended)
+        return HostNote(
+            failure: failure.kind,
+            message: failure.kind.blame == .host ? failure.lastingMessage(keepsPaths: false) : nil,
+            retryAfter: failure.retryAfter,
+            requested: began,
+            answered: ended
+        )
     }
 }
 

@@ -28,6 +28,8 @@ public struct AvatarDetails: Sendable {
     public var nextCheck: Timestamp?
     /// The kind of the last failed check; `nil` after a success.
     public var failure: FailureKind?
+    /// A sentence about that failure, whose URLs have no query; `nil` after a success, and if an earlier version recorded it.
+    public var failureMessage: String?
     /// The number of failures in a row.
     public var failureCount: Int
     /// Other keys whose image is the same file.
@@ -49,8 +51,6 @@ struct EntryExplanation {
     let now: Timestamp
     /// Whether the file exists with its indexed length.
     let isThere: Bool
-    /// The name and port of the host that the image comes from; `nil` for an own image.
-    let host: String?
 
     /// Sentences about the entry's freshness, its file and its last failure.
     func freshness(_ policy: FreshnessPolicy) -> [String] {
@@ -120,10 +120,10 @@ struct EntryExplanation {
         }
         let times = count == 1 ? "once" : "\(count) times in a row"
         let time = entry.validation.checked.map { " at \($0.localText)" } ?? ""
-        let cause = host.flatMap(failure.cause).map { ": \($0)\(time)" } ?? ""
+        let cause = entry.failureReason.map { ": \($0)" } ?? ""
         let wait = entry.validation.nextCheck.map { $0.seconds(since: now) } ?? 0
         let due = wait > 0 ? " in \(Self.span(wait))" : ""
-        return "The last check failed (\(failure), \(times))\(cause). The next one is due\(due)."
+        return "The last check failed (\(failure), \(times))\(time)\(cause). The next one is due\(due)."
     }
 
     /// A span of time in the largest unit that fits, such as `3 h`.
@@ -137,27 +137,9 @@ struct EntryExplanation {
     }
 }
 
-extension FailureKind {
-    /// The failure of a request to `host`, as the clause before its time.
-    ///
-    /// The index keeps the kind, neither the status nor the host that returned it, which may be one that `host` redirected to.
-    fileprivate func cause(at host: String) -> String? {
-        switch self {
-        case .gone: "the request to \(host) ended with 404 or 410: no such image"
-        case .refused: "the request to \(host) ended with 401 or 403: access denied"
-        case .rateLimited: "the request to \(host) ended with 429: too many requests"
-        case .serverError: "the request to \(host) ended with 5xx: server error"
-        case .unexpectedStatus: "the request to \(host) ended with a status that delivers no image"
-        case .notImage: "the request to \(host) brought a body that is not an image"
-        case .tooLarge: "the request to \(host) brought an image over the limit in bytes"
-        case .tooManyPixels: "the request to \(host) brought an image over the limit in pixels"
-        case .truncated: "the request to \(host) brought an incomplete image"
-        case .timeout: "the request to \(host) took longer than the time limit"
-        case .unreachable: "the connection for the request to \(host) failed"
-        case .tooManyRedirects: "the request to \(host) was redirected too often"
-        case .forbiddenAddress: "the address of \(host), or of a redirect, is not allowed"
-        case .unsupportedURL: "\(host) redirected to a URL that is not supported"
-        default: nil
-        }
+extension AvatarEntry {
+    /// The reason of the last failed check as the end of a sentence; `nil` without one.
+    var failureReason: String? {
+        validation.failureMessage.map { AvatarKey.reason(in: $0, about: sourceURL.map(AvatarKey.redact)) }
     }
 }

@@ -37,10 +37,11 @@ public struct Diagnosis: Hashable, Sendable {
 
 extension AvatarStore {
     /// Checks a store and its surroundings: whether it opens, its folders, the owners of its files, the disk, the clock, the
-    /// index, a sample of its files, the last sync, paused hosts, the route to the internet, the names of its hosts against the address guard, and the
-    /// certificates for TLS.
+    /// index, a sample of its files, the last sync, hosts that fail or are paused, the route to the internet, the names of its
+    /// hosts against the address guard, and the certificates for TLS.
     ///
-    /// It changes nothing and sends no request to a host. It looks up the names of at most three hosts of stored images.
+    /// It changes nothing. It sends one request to each of at most five hosts that failed at their last request, unless they asked
+    /// for a pause. It looks up the names of at most three hosts of stored images.
     ///
     /// - Parameter configuration: the store, which need not exist, and the settings of its HTTP client.
     /// - Returns: the findings in the order of the list above; a subject may have several.
@@ -64,9 +65,11 @@ extension AvatarStore {
         }
         var findings: [Diagnosis]
         var hosts: [String] = []
+        var trials: [HostTrial] = []
         do {
             findings = try store.ownFindings()
             hosts = try store.someHosts(limit: 3)
+            trials = try store.hostTrials(limit: mostTrials)
         } catch {
             findings = [Diagnosis("store", .problem, "The index cannot be read: \(error)", "Run `avatars verify`.")]
         }
@@ -75,8 +78,12 @@ extension AvatarStore {
         } catch {
             findings.append(Diagnosis("store", .warning, "The index could not be closed: \(error)"))
         }
+        findings += await HostTrial.findings(trials, configuration)
         return findings + (await NetworkCheck(configuration, hosts: hosts).findings())
     }
+
+    /// The most hosts that `diagnose` sends a request to.
+    private static let mostTrials = 5
 
     /// The remedy for a damaged index; `nil` for other errors, which say it themselves.
     private static func remedy(for error: any Error, _ layout: StoreLayout) -> String? {
@@ -98,7 +105,7 @@ extension AvatarStore {
             + (try DiskCheck(configuration.layout, statistics, minimumFree: limits().minimumFree).findings())
             + [ClockCheck.finding(now, latest: [statistics.newestAccess, statistics.lastSync?.time])]
             + [IndexCheck.finding(statistics)] + (try missingFiles(statistics)) + SyncCheck.findings(statistics, now)
-            + HostCheck.findings(try pausedHosts())
+            + HostCheck.findings(try ailingHosts())
     }
 
     /// A warning if files are missing among those of at most 200 entries: the first ones, and as many from a random place on.
@@ -289,26 +296,6 @@ private enum IndexCheck {
             "\(text); usually it has at most \(ByteSize.limit(mostLogBytes)).",
             "A process may read an old snapshot for long. Stop it, then run `avatars compact`."
         )
-    }
-}
-
-/// A paused host gets no request until the end of its pause.
-private enum HostCheck {
-    /// The most hosts that are listed one by one.
-    private static let mostListed = 20
-
-    static func findings(_ paused: [(host: String, until: Timestamp, reason: String)]) -> [Diagnosis] {
-        guard !paused.isEmpty else { return [Diagnosis("hosts", .good, "No host is paused.")] }
-        let advice =
-            "Wait, or run `avatars sync --ignore-pauses`, which still keeps a pause that the host asked for (Retry-After)."
-        let listed = paused.prefix(mostListed).map { host, until, reason in
-            Diagnosis("hosts", .warning, "\(host) \(reason) until \(until.localText).", advice)
-        }
-        let others = paused.count - listed.count
-        guard others > 0 else { return listed }
-        return listed + [
-            Diagnosis("hosts", .warning, "\(others) more \(others == 1 ? "host is" : "hosts are") paused.", advice)
-        ]
     }
 }
 

@@ -28,6 +28,8 @@ public struct StoreStatistics: Sendable {
     public var hosts: Int
     /// The number of hosts that are paused now: after failures in a row, or because they asked for it.
     public var pausedHosts: Int
+    /// The hosts that failed at their last request, those with the most failures in a row first; at most 20.
+    public var failingHosts: [FailingHost]
     /// The least recent use of a file.
     public var oldestAccess: Timestamp?
     /// The most recent use of a file that is written to the index. Uses of the last 30 seconds may be missing.
@@ -50,6 +52,20 @@ public struct StoreStatistics: Sendable {
     public var neverHad: Int
     /// The use of the shared tier; `nil` if the store never had one.
     public var sharedTier: SharedTierStatistics?
+}
+
+/// A host that failed at its last request.
+public struct FailingHost: Hashable, Sendable {
+    /// Its name and port.
+    public var host: String
+    /// The failures in a row.
+    public var failures: Int
+    /// The kind of the last failure.
+    public var kind: FailureKind
+    /// A sentence about the last failure, in which URLs are reduced to the host; `nil` if an earlier version recorded it.
+    public var message: String?
+    /// The end of the pause of the host; `nil` if it is not paused.
+    public var pausedUntil: Timestamp?
 }
 
 /// How a store uses its shared tier. The counts go back to its first use.

@@ -280,6 +280,7 @@ extension StoreWriter {
             ?? transaction.insertEntry(change.key, sourceURL: change.sourceURL, host: host, storageClass: .caches)
         try transaction.setFailure(
             failure.kind,
+            message: failure.lastingMessage(),
             count: check.count,
             checked: checked,
             // If a source has no image for an address, only the sync of a list with that address asks again.

@@ -12,7 +12,7 @@ struct ContactsCommand: AsyncParsableCommand {
             of their ids. With --limit it lists one page, and --after continues after a page.
 
             --without-image lists contacts without a stored image. If a contact has no state, its list gives no image, or no \
-            sync has requested it yet. `avatars show KEY` explains the state of the others.
+            sync has requested it yet. The reason of a failure follows the key; `avatars show KEY` explains the state in full.
 
             Example: avatars contacts --without-image
             """
@@ -78,15 +78,21 @@ extension StoredContact {
         [
             Table.Cell(state?.rawValue ?? "–", state?.colour), Table.Cell(id), Table.Cell(name ?? "–"),
             // A list of bare URLs names its contacts by them.
-            Table.Cell(key.map { $0.rawValue == id ? "–" : $0.rawValue } ?? "–"),
+            Table.Cell((key.map { $0.rawValue == id ? "–" : $0.rawValue } ?? "–") + reason),
         ]
+    }
+
+    /// The reason of the last failure in parentheses; empty without one.
+    private var reason: String {
+        guard let failureMessage else { return "" }
+        return " (\(AvatarKey.reason(in: failureMessage, about: key?.redacted)))"
     }
 
     /// The fields as `--json` prints them.
     fileprivate var fields: [String: JSON] {
         [
             "id": JSON(id), "name": JSON(name), "key": JSON(key?.rawValue), "state": JSON(state?.rawValue),
-            "hasImage": JSON(hasFile),
+            "hasImage": JSON(hasFile), "failure": JSON(failure?.rawValue), "failureMessage": JSON(failureMessage),
         ]
     }
 }

@@ -5,12 +5,13 @@ import AvatarStore
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Checks the store, its disk, the clock, names, the proxy and certificates.",
+        abstract: "Checks the store, its disk, the clock, hosts that fail, names, the proxy and certificates.",
         usage: "avatars doctor [<options>]",
         discussion: """
-            Prints a line per check, and a remedy where there is one. It changes nothing and sends no request to a host; it \
-            looks up the names of at most three hosts of stored images. Use the network options of your syncs, because they \
-            change the result. Exit code 1 if there is a problem, 2 if the store cannot be opened; warnings alone are exit code 0.
+            Prints a line per check, and a remedy where there is one. It changes nothing. It sends one request to each of at \
+            most five hosts that failed at their last request, unless they asked for a pause, and looks up the names of at \
+            most three hosts of stored images. Use the network options of your syncs, because they change the result. Exit code 1 \
+            if there is a problem, 2 if the store cannot be opened; warnings alone are exit code 0.
 
             Example: avatars doctor --allow-private-network
             """

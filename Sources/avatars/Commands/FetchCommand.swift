@@ -78,7 +78,7 @@ struct FetchCommand: AsyncParsableCommand {
             if retryFailed, failed.isEmpty { return self.store.note("no request of an entry failed") }
             if !output.json, !self.store.quiet { try Console.output.write(ImageResult.table.heading) }
             let connections = store.configuration.connections
-            retries.pausedHosts = Set(try store.pausedHosts().map(\.host))
+            retries.pausedHosts = Set(try store.ailingHosts().filter { $0.until != nil }.map(\.name))
             try await inOrder(urls, atOnce: connections, reads.result(of:), each: print)
             try await inOrder(failed, atOnce: connections, { try await retry($0, reads) }, each: print)
         }

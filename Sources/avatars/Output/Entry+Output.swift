@@ -111,6 +111,7 @@ extension AvatarDetails {
         fields["fetchedAt"] = JSON(fetched)
         fields["nextCheck"] = JSON(nextCheck)
         fields["failure"] = JSON(failure?.rawValue)
+        fields["failureMessage"] = JSON(failureMessage)
         fields["failureCount"] = JSON(failureCount)
         fields["sharedWith"] = JSON(sharedWith.map(\.rawValue))
         fields["evictedAfterFiles"] = JSON(evictedAfterFiles)

@@ -18,6 +18,7 @@ extension StoreStatistics {
             "states": .object(Dictionary(uniqueKeysWithValues: states.map { ($0.key.rawValue, JSON($0.value)) })),
             "hosts": JSON(hosts),
             "pausedHosts": JSON(pausedHosts),
+            "failingHosts": .array(failingHosts.map(\.json)),
             "oldestAccess": JSON(oldestAccess),
             "newestAccess": JSON(newestAccess),
             "schemaVersion": JSON(schemaVersion),
@@ -44,6 +45,10 @@ extension StoreStatistics {
             )
             facts.add("failures", kinds, colour: .red)
         }
+        for (number, host) in failingHosts.prefix(Self.hostsForPeople).enumerated() {
+            facts.add(number == 0 ? "failing hosts" : "", host.text, colour: .red)
+        }
+        if failingHosts.count > Self.hostsForPeople { facts.add("", "… and others; `avatars doctor` names them") }
         if pausedHosts > 0 {
             facts.add("paused hosts", "\(pausedHosts); `avatars doctor` names them", colour: .magenta)
         }
@@ -73,9 +78,29 @@ extension StoreStatistics {
         return facts.text
     }
 
+    /// The most failing hosts in the table.
+    private static let hostsForPeople = 3
+
     /// The part of the budget that the caches use, in percent.
     private var share: String {
         budgetBytes > 0 ? String(format: " (%.0f %%)", 100 * Double(cachesBytes) / Double(budgetBytes)) : ""
+    }
+}
+
+extension FailingHost {
+    /// An element of `failingHosts` in `stats --json`.
+    fileprivate var json: JSON {
+        .object([
+            "host": JSON(host), "failures": JSON(failures), "kind": JSON(kind.rawValue), "message": JSON(message),
+            "pausedUntil": JSON(pausedUntil),
+        ])
+    }
+
+    /// The line for people, as in `example.org:443 (unreachable, 3 times in a row): the connection was refused`.
+    fileprivate var text: String {
+        let times = failures == 1 ? "once" : "\(failures) times in a row"
+        let reason = message.map { ": " + AvatarKey.reason(in: $0, about: host) } ?? ""
+        return "\(host) (\(kind), \(times))\(reason)"
     }
 }
 

@@ -32,6 +32,21 @@ struct AvatarKeyRedactionTests {
         #expect(AvatarKey.redact(url) == expected)
     }
 
+    @Test(arguments: [
+        ("https://a.example/p.jpg?token=s: no.", "https://a.example/p.jpg: no.", "a.example: no."),
+        (
+            "\"http://u:s@a.example:81/p#s\" (x) failed", "\"http://a.example:81/p\" (x) failed",
+            "\"a.example:81\" (x) failed"
+        ),
+        ("a http://b.example/c, ftp://d:e@f/g?h", "a http://b.example/c, ftp://f/g", "a b.example, f"),
+        ("http://a.example/it's?token=s now", "http://a.example/it's now", "a.example now"),
+        ("://?s", "://", ""), ("nothing", "nothing", "nothing"), ("", "", ""),
+    ])
+    func urlsInATextShowNoSecret(_ text: String, _ withPaths: String, _ hostsOnly: String) {
+        #expect(AvatarKey.redactURLs(in: text) == withPaths)
+        #expect(AvatarKey.redactURLs(in: text, keepsPaths: false) == hostsOnly)
+    }
+
     @Test func cutsALongURL() {
         let shown = AvatarKey.redact("https://a.example/" + String(repeating: "a", count: 300))
 

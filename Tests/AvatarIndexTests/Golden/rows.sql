@@ -92,6 +92,10 @@ INSERT INTO partial_download (key, storage_class, name, url, etag, size_bytes, t
         1767225600000);
 UPDATE store SET clock_ms = 1767225703000;
 
+-- What the last failures were.
+UPDATE host SET failure_message = 'other.example.net:443 took longer than 30.0 seconds, the limit for one image.' WHERE id = 2;
+UPDATE avatar SET failure_message = coalesce(source_url, key) || ' returned status 404.' WHERE failure = 'gone';
+
 -- An evicted image whose bytes are remembered, and the last changes; earlier ones are no longer told.
 UPDATE avatar SET absent_sha256 = CAST('0123456789abcdef0123456789abcd07' AS BLOB) WHERE id = 7;
 UPDATE change_feed SET sequence = 9, floor = 4;

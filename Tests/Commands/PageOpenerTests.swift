@@ -50,7 +50,11 @@ struct PageOpenerTests {
                 Issue.record(error)
             }
         }
-        let script = "#!/bin/sh\nprintf '%s\\n' \"$1\" $PPID > '\(folder)/part' && mv '\(folder)/part' '\(folder)/opened'\n"
+        let script = """
+            #!/bin/sh
+            printf '%s\\n' "$1" $PPID > '\(folder)/part' && mv '\(folder)/part' '\(folder)/opened'
+
+            """
         // Written by another process: a child that a parallel test starts meanwhile would inherit a descriptor of this one, and a
         // program that is open for writing cannot be started.
         let workplace = try Workplace()

@@ -292,7 +292,8 @@ import Testing
         // A list of ids that is passed in as JSON is a table of its own.
         var scans = plans.filter { $0.contains("SCAN") && !$0.contains("VIRTUAL TABLE") }
         if example.walksRenditions {
-            scans.removeAll { $0.hasSuffix("SCAN rendition USING COVERING INDEX rendition_by_file") || $0.contains("subquery") }
+            let walk = "SCAN rendition USING COVERING INDEX rendition_by_file"
+            scans.removeAll { $0.hasSuffix(walk) || $0.contains("subquery") }
         }
         #expect(scans.isEmpty, "\(steps)", sourceLocation: sourceLocation)
         #expect(example.sorts || !steps.contains("TEMP B-TREE"), "\(steps)", sourceLocation: sourceLocation)

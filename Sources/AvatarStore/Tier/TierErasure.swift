@@ -114,7 +114,7 @@ struct TierErasure: Sendable {
         }
         // A listing of all records takes a request per 1,000, so there is one only if it matters.
         guard !present.isEmpty else { return 0 }
-        try await gate.forEachKey(TierLayout.records, mostPages: Self.mostPagesOfRecords) { key in
+        try await gate.forEachKey(TierLayout.records, .ofRecords) { key in
             guard !records.contains(key), let (_, name) = TierLayout.split(key, prefix: TierLayout.records),
                 let digest = TierGeneration(name: name)?.digest
             else { return }
@@ -139,7 +139,7 @@ struct TierErasure: Sendable {
 
     private func passes() async throws -> Passes {
         var passes: Passes = [:]
-        try await gate.forEachKey(TierLayout.tombstones, mostPages: Self.mostPages) { key in
+        try await gate.forEachKey(TierLayout.tombstones, .ofErasures) { key in
             if let (tombstone, machine) = TierLayout.tombstone(key) { passes[tombstone, default: []].insert(machine) }
         }
         return passes
@@ -237,7 +237,7 @@ struct TierErasure: Sendable {
         let today = clock.now().milliseconds / 86_400_000
         var machines: Set<String> = [machine]
         var past: [String] = []
-        try await gate.forEachKey(TierLayout.machines, mostPages: Self.mostPages) { key in
+        try await gate.forEachKey(TierLayout.machines, .ofErasures) { key in
             guard let (name, day) = TierLayout.machine(key) else { return }
             if today - day < Self.absenceDays { machines.insert(name) } else { past.append(key) }
         }
@@ -247,13 +247,10 @@ struct TierErasure: Sendable {
 
     // MARK: Listings
 
-    /// The most pages of one URL or machine, of all tombstones or machines, and of all records: a page has up to 1,000 keys.
-    private static let (mostPagesOfOne, mostPages, mostPagesOfRecords) = (10, 1_000, 50_000)
-
     /// The objects of one URL or machine.
     private func keys(_ prefix: String) async throws -> [String] {
         var keys: [String] = []
-        try await gate.forEachKey(prefix, mostPages: Self.mostPagesOfOne) { keys.append($0) }
+        try await gate.forEachKey(prefix, .ofOne) { keys.append($0) }
         return keys
     }
 }

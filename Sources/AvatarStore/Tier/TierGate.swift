@@ -118,11 +118,13 @@ final class TierGate: Sendable {
 
     /// Passes each key with `prefix` to `body`.
     ///
-    /// - Parameter mostPages: the pages after which the listing counts as one without an end, which is a failure of the tier.
+    /// - Parameter bounds: the pages and the time after which the listing counts as one without an end, which is a failure of the
+    ///   tier.
     /// - Throws: as `list`.
-    func forEachKey(_ prefix: String, mostPages: Int, _ body: (String) -> Void) async throws {
+    func forEachKey(_ prefix: String, _ bounds: ListingBounds, _ body: (String) -> Void) async throws {
+        let end = ContinuousClock.now + bounds.time
         var position: String?
-        for _ in 0..<mostPages {
+        for _ in 0..<bounds.pages where ContinuousClock.now < end {
             let page = try await list(prefix, after: position)
             page.keys.forEach(body)
             guard page.isTruncated else { return }
@@ -130,6 +132,19 @@ final class TierGate: Sendable {
         }
         fail([.read], SharedTierError.endlessListing(prefix).message)
         throw TierUnavailable()
+    }
+
+    /// The most that a listing may cost. A page has up to 1,000 keys.
+    struct ListingBounds {
+        let pages: Int
+        let time: Duration
+
+        /// The objects of one URL or machine.
+        static let ofOne = Self(pages: 10, time: .seconds(30))
+        /// All tombstones, or all machines.
+        static let ofErasures = Self(pages: 1_000, time: .seconds(30))
+        /// All records.
+        static let ofRecords = Self(pages: 50_000, time: .seconds(300))
     }
 
     /// Records a success.

@@ -31,6 +31,19 @@ struct HostHealthTests {
         )
     }
 
+    @Test func sentenceOfTheLastFailureStaysUntilAResponse() {
+        var health = HostHealth()
+        health.record(.timeout, message: "a", requested: time(0), at: time(0), jitter: 1)
+        health.record(.unreachable, message: "b", requested: time(1), at: time(1), jitter: 1)
+        #expect(health.message == "b" && health.withoutOwnPause.message == "b")
+        // No host is at fault, or no request was sent.
+        health.record(.storage, message: "c", requested: time(2), at: time(2), jitter: 1)
+        health.record(.forbiddenAddress, message: "d", requested: time(3), at: time(3), jitter: 1)
+        #expect(health.message == "b")
+        health.record(.gone, message: "e", requested: time(4), at: time(4), jitter: 1)
+        #expect(health == HostHealth())
+    }
+
     // MARK: Pausing
 
     @Test func fewFailuresAreTolerated() {

@@ -64,6 +64,43 @@ struct ErasureTests {
         }
     }
 
+    /// A client that fails, and names the image in its messages in its own way.
+    private struct TalkativeClient: OriginClient {
+        func send<Result: Sendable>(
+            _ request: OriginRequest,
+            receive: (OriginResponse) async throws -> Result
+        ) async throws -> Result {
+            request.willSend()
+            let name = request.url.split(separator: "/").last?.prefix { $0 != "." } ?? ""
+            throw OriginError(.unreachable, "no answer for \(name) at \(request.url)")
+        }
+    }
+
+    @Test func sentencesAboutFailuresAreErasedToo() async throws {
+        try await StoreFixture.withStore {
+            $0.originClient = TalkativeClient()
+        } _: { fixture in
+            let contacts = ["secret-face.png?token=secret-token", "friend.png"].enumerated().map { number, path in
+                Contact(id: "\(number)", avatarURL: "https://images.example/\(path)")
+            }
+            _ = try await fixture.store.sync(contacts: contacts, options: SyncOptions(connectionsPerHost: 1))
+            let health = try fixture.store.statistics().failingHosts
+            #expect(health.first?.message?.contains("secret-token") == false)
+            // The last failure may be the one of the other contact, so the first one is repeated.
+            let url = try #require(contacts[0].avatarURL)
+            await #expect(throws: AvatarStoreError.self) {
+                _ = try await fixture.store.avatar(for: url, options: FetchOptions(policy: .reload))
+            }
+            #expect(try fixture.store.statistics().failingHosts.first?.message?.contains("secret-face") == true)
+
+            let receipt = try await fixture.store.remove(contact: "0", erasing: true)
+
+            #expect(receipt.isErased && receipt.traces == [])
+            #expect(try fixture.find("secret") == [])
+            #expect(try fixture.store.statistics().failingHosts.count == 1)
+        }
+    }
+
     @Test func hostsOfRedirectsAreErasedToo() async throws {
         try await StoreFixture.withStore { fixture in
             let target = "http://localhost:\(fixture.origin.port)/face.png"

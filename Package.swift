@@ -4,13 +4,17 @@ import PackageDescription
 // Set by continuous integration and for releases, never in a package that depends on this one.
 let warningsAreErrors = Context.environment["AVATARS_WARNINGS_AS_ERRORS"] != nil
 
-// In a checkout of this repository all optional code is on, without traits: SwiftPM passes the traits of a package to the compiler
-// in an order that changes from run to run, and each change compiles everything again. So `swift run avatars`, the demo and the
-// tests share one build. A package that depends on this one from elsewhere chooses by traits.
-let isCheckout = !Context.packageDirectory.contains("/checkouts/")
+// Set by the scripts of this repository: all optional code and the tests are on, without traits. SwiftPM passes the traits of a
+// package to the compiler in an order that changes from run to run, and each change compiles everything again.
+let isDevelopment = Context.environment["AVATARS_DEVELOPMENT"] != nil
+
+// For the same reason a single trait, `Standard`, is on by default. It stands for these.
+let standard = ["HTTPOrigin", "Command"]
 
 /// The condition of a dependency that a trait turns on.
-func trait(_ name: String) -> TargetDependencyCondition? { isCheckout ? nil : .when(traits: [name]) }
+func trait(_ name: String) -> TargetDependencyCondition? {
+    isDevelopment ? nil : .when(traits: standard.contains(name) ? [name, "Standard"] : [name])
+}
 
 let swiftSettings: [SwiftSetting] =
     [
@@ -19,9 +23,9 @@ let swiftSettings: [SwiftSetting] =
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),
     ] + (warningsAreErrors ? [.treatAllWarnings(as: .error)] : [])
-    + (isCheckout ? ["HTTPOrigin", "NIOOrigin", "OpenCombine", "PlaceholderPNG", "Renditions", "Command"] : []).map {
-        .define($0)
-    }
+    + (isDevelopment
+        ? ["HTTPOrigin", "NIOOrigin", "OpenCombine", "PlaceholderPNG", "Renditions", "Command"].map { .define($0) }
+        : standard.map { .define($0, .when(traits: ["Standard"])) })
 
 let package = Package(
     name: "AvatarStore",
@@ -70,9 +74,10 @@ let package = Package(
         .trait(
             name: "Command",
             description:
-                "The program `avatars`. Off, ArgumentParser is not even fetched; the libraries do not need it."
+                "The program `avatars`. Off, ArgumentParser and Hummingbird are not even fetched; the libraries do not need them."
         ),
-        .default(enabledTraits: isCheckout ? [] : ["HTTPOrigin", "Command"]),
+        .trait(name: "Standard", description: "`HTTPOrigin` and `Command` together."),
+        .default(enabledTraits: isDevelopment ? [] : ["Standard"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.5.0"),
@@ -306,7 +311,7 @@ let package = Package(
                 "AvatarPlaceholder",
                 .target(
                     name: "CPango",
-                    condition: isCheckout
+                    condition: isDevelopment
                         ? .when(platforms: [.linux]) : .when(platforms: [.linux], traits: ["PlaceholderPNG"])
                 ),
             ],
@@ -317,10 +322,11 @@ let package = Package(
         .target(
             name: "CAvatarDecoder",
             cSettings: [
-                isCheckout ? .define("AVATAR_RENDITIONS") : .define("AVATAR_RENDITIONS", .when(traits: ["Renditions"]))
+                isDevelopment
+                    ? .define("AVATAR_RENDITIONS") : .define("AVATAR_RENDITIONS", .when(traits: ["Renditions"]))
             ],
             linkerSettings: ["jpeg", "png16", "webp", "webpdemux", "gif", "lcms2", "m"].map { library in
-                isCheckout ? .linkedLibrary(library) : .linkedLibrary(library, .when(traits: ["Renditions"]))
+                isDevelopment ? .linkedLibrary(library) : .linkedLibrary(library, .when(traits: ["Renditions"]))
             }
         ),
         .executableTarget(name: "avatars-decoder", dependencies: ["CAvatarDecoder"], path: "Sources/avatars-decoder"),
@@ -433,7 +439,7 @@ let package = Package(
                 "AvatarPlaceholder", "AvatarPlaceholderPNG", "AvatarCore", "AvatarImages",
                 .target(
                     name: "CPango",
-                    condition: isCheckout
+                    condition: isDevelopment
                         ? .when(platforms: [.linux]) : .when(platforms: [.linux], traits: ["PlaceholderPNG"])
                 ),
             ],
@@ -617,3 +623,6 @@ let package = Package(
         ),
     ]
 )
+
+// The tests need all optional code.
+if !isDevelopment { package.targets.removeAll { $0.isTest } }

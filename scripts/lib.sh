@@ -1,6 +1,9 @@
 # Functions that the scripts share, mostly to install missing packages. Sourced, not run.
 # shellcheck shell=bash
 
+# All optional code and the tests are on; see Package.swift.
+export AVATARS_DEVELOPMENT=1
+
 need_swift() {
     command -v swift >/dev/null 2>&1 && return 0
     echo "\"swift\" is missing from PATH. Install a Swift toolchain, 6.2 or later: https://www.swift.org/install/" >&2

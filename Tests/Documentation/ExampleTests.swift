@@ -66,6 +66,27 @@ struct ExampleTests {
         #expect(own.count >= 7 && products.isSuperset(of: own), "\(own)")
     }
 
+    /// While SwiftPM loads the manifest of a dependency for the first time, its path is `/`. Several default traits have an order
+    /// that changes. `scripts/embedding` builds what follows from both.
+    @Test func manifestDecidesNothingByAPath_andOneTraitIsOnByDefault() throws {
+        let manifest = try Page("Package.swift").lines.joined(separator: " ")
+        #expect(!manifest.contains("packageDirectory") && !manifest.contains("#filePath"))
+        #expect(manifest.contains(#".default(enabledTraits: isDevelopment ? [] : ["Standard"])"#))
+        for script in ["scripts/lib.sh", "CONTRIBUTING.md"] {
+            #expect(try Page(script).text.contains("export AVATARS_DEVELOPMENT=1"), "\(script)")
+        }
+    }
+
+    /// The package outside has the same examples, and names the packages that `GettingStarted.md` counts.
+    @Test func packageOutsideCompilesTheExamples() throws {
+        let script = try Page("scripts/embedding").text
+        #expect(script.contains("Tests/PageExamples") && script.contains("Examples/embedding/Package.swift"))
+        let rows = try Page(Self.catalogue + "GettingStarted.md").tableRows.filter { $0.count == 4 }
+        let documented = rows.compactMap { Int($0[1].prefix { $0.isNumber }) }
+        let expected = script.matches(of: /fetched=(\d+)/).compactMap { Int($0.1) }
+        #expect(documented == [25, 9, 9] && Set(documented) == Set(expected))
+    }
+
     @Test func eachArticleIsListed() throws {
         let pages = try Page.all(in: String(Self.catalogue.dropLast())).map { $0.path.split(separator: "/").last }
         #expect(Set(pages) == Set((Self.articles + ["AvatarStore"]).map { "\($0).md" }))

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// The walk to a folder that an export writes into.
-@Suite struct TargetPathTests {
+@Suite(.timeLimit(.minutes(5))) struct TargetPathTests {
     private func makeFolder(_ path: String, mode: mode_t = 0o755) throws {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         try #require(chmod(path, mode) == 0)

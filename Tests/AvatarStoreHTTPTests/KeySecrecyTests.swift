@@ -7,6 +7,7 @@ import Testing
 
 /// No response names the query of a URL, which may hold a token, nor the path of an image for an e-mail address, which is a digest of
 /// the address.
+@Suite(.timeLimit(.minutes(5)))
 struct KeySecrecyTests {
     /// The digest of ben@example.org in the path of his image.
     private static let benDigest = "9de4dcc67240d5069ba21cd4de156498e8cc55befa6d32efeff7c106a4706640"

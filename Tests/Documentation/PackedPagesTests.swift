@@ -3,6 +3,7 @@ import ProgramRunning
 import Testing
 
 /// The pages of a release, for readers without the repository.
+@Suite(.timeLimit(.minutes(5)))
 struct PackedPagesTests {
     @Test func eachLinkLeadsToAFileOfTheRelease() async throws {
         let workplace = try Workplace()

@@ -95,7 +95,7 @@ struct FullDiskTests {
     func workThatFreesTheDiskSucceedsWhenItIsFull(arguments: [String], kibibytes: Int) async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
-            let disk = try Mount(memory: "8m", at: workplace.path("disk"))
+            let disk = try await Mount(memory: "8m", at: workplace.path("disk"))
             try workplace.write("list.txt", origin.list(600))
             try await workplace.run("sync", "list.txt", "--store", "disk/store", "--allow-private-network")
                 .requireSuccess()

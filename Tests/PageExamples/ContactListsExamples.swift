@@ -3,6 +3,7 @@ import AvatarStore
 import Foundation
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct ContactListsExamples {
     @Test func columnsOfACSVList() async throws {
         try await Place.with { avatars in

@@ -12,6 +12,7 @@ import OpenCombine
 #endif
 
 /// The example in the documentation of `AvatarPublisher`.
+@Suite(.timeLimit(.minutes(5)))
 struct PublisherExamples {
     private let face = SampleImage.png(seed: 1, byteCount: 900)
 

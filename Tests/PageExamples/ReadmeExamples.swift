@@ -2,6 +2,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct ReadmeExamples {
     @Test func inYourProgram() async throws {
         try await Place.with { avatars in

@@ -100,7 +100,7 @@ struct BadHelperTests {
 
     @Test(arguments: [SIGKILL, SIGTERM, SIGINT, SIGHUP])
     func endedFromOutside(signal: Int32) async throws {
-        let script = try HelperScript("\(HelperScript.hello()); \(HelperScript.takeRequest); kill -\(signal) $$")
+        let script = try await HelperScript("\(HelperScript.hello()); \(HelperScript.takeRequest); kill -\(signal) $$")
 
         expectUnavailable(
             try await refusal(script),
@@ -110,7 +110,7 @@ struct BadHelperTests {
 
     @Test(arguments: [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGXCPU])
     func endedByItsOwnFault(signal: Int32) async throws {
-        let script = try HelperScript("\(HelperScript.hello()); \(HelperScript.takeRequest); kill -\(signal) $$")
+        let script = try await HelperScript("\(HelperScript.hello()); \(HelperScript.takeRequest); kill -\(signal) $$")
 
         guard case .decoderDied = try await refusal(script) else {
             Issue.record("signal \(signal) does not count")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AvatarIndex
 
-@Suite struct NumberColumnTests {
+@Suite(.timeLimit(.minutes(5))) struct NumberColumnTests {
     /// A column that a migration adds has to be added to `NumberColumn.all` too.
     @Test func everyColumnOfNumbersHasARangeAndARepair() throws {
         try withIndex { index in

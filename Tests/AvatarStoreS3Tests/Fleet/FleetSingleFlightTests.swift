@@ -45,7 +45,8 @@ struct FleetSingleFlightTests {
             fleet.serve(1, at: "/a")
             let url = fleet.origin.url("/a")
             let hash = TierURL(sha256: SHA256.hash(url.utf8))
-            try await fleet.tier.put(TierLayout.claim(of: hash, after: nil, attempt: 0), Array(String(repeating: "a", count: 32).utf8))
+            let claim = TierLayout.claim(of: hash, after: nil, attempt: 0)
+            try await fleet.tier.put(claim, Array(String(repeating: "a", count: 32).utf8))
             let begun = ContinuousClock.now
             let image = try await fleet.withMachine("b") { try await $0.avatar(for: url) }
             #expect(image.bytes.count == 1000)

@@ -6,6 +6,7 @@ import Testing
 @testable import AvatarStore
 
 /// Contact lists that can be read only once.
+@Suite(.timeLimit(.minutes(5)))
 struct StreamedListTests {
     /// A sequence with one iterator, as a response of a database is.
     private struct Once: AsyncSequence, Sendable {

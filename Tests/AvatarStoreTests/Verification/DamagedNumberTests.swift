@@ -7,6 +7,7 @@ import Testing
 /// Numbers in the index that no program writes. The store calculates with none of them: a sum beyond 64 bits ends the process.
 ///
 /// A test that fails by a trap ends its process, and with it the run of all tests.
+@Suite(.timeLimit(.minutes(5)))
 struct DamagedNumberTests {
     /// The number in the place of a sound one.
     static let numbers: [Int64] = [.max, .min, -1]

@@ -45,7 +45,8 @@ extension AvatarStoreError {
             `avatars verify --repair` rebuilds the index from the documents, if these are left.
             """
         case .busy: "Try again in a moment."
-        case .diskFull: "Free space on that disk; you may delete files in the store's caches directory."
+        case .diskFull:
+            "Free space on that disk, for example with `avatars trim --budget SIZE`; you may delete files in the store's caches directory."
         case .overBudget: "`avatars config budget` shows and sets the budget."
         case .readOnly: "Run the command as a user with write access."
         case .startOver: "Process all images once, then continue with the sequence number that --json prints."

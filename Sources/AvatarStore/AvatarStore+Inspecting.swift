@@ -79,6 +79,11 @@ extension AvatarStore {
         )
     }
 
+    /// How the last sync ended, as in `statistics()`; `nil` before the first one.
+    package func lastSync() throws -> LastSync? {
+        try index.lastSync()
+    }
+
     /// The most hosts in `StoreStatistics.failingHosts`.
     private static let mostFailingHosts = 20
 

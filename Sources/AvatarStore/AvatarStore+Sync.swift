@@ -155,6 +155,13 @@ extension AvatarStore {
         return try await counter.run(source)
     }
 
+    /// Stores that a sync could not run: its lists cannot be read. Otherwise the figures of the store would still show the sync before.
+    package func recordFailedSync() async throws {
+        var sync = LastSync(SyncReport(), at: clock.now())
+        sync.outcome = .failed
+        try await requireWritable().writer.record(sync)
+    }
+
     /// Runs a sync, and stores how it ended.
     private func runSync(
         _ source: SyncSource,

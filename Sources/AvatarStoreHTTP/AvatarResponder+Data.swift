@@ -123,10 +123,14 @@ extension AvatarResponder {
 
     // MARK: State
 
-    /// `GET /readyz`: reads the index.
+    /// `GET /readyz`: reads the index. A sync that could not run does not make the stored images unavailable, so it is only named.
     func readiness() throws -> AvatarResponse {
-        _ = try store.lastChange()
-        return text("The store is open.\n")
+        let hasFailed = try store.lastSync()?.outcome == .failed
+        return text(
+            "The store is open.\n"
+                + (hasFailed
+                    ? "The last sync could not run (exit code 2): its list or the store could not be read.\n" : "")
+        )
     }
 
     /// `GET /metrics`.

@@ -44,7 +44,7 @@ public struct AvatarResponder: Sendable {
     }
 
     let store: AvatarStore
-    private let configuration: Configuration
+    private var configuration: Configuration
     private let watch: IndexWatch
     /// Whether a response has the original if its rendition is not made.
     private(set) var givesOriginals = false
@@ -58,6 +58,13 @@ public struct AvatarResponder: Sendable {
         self.store = store
         self.configuration = configuration
         watch = IndexWatch(store)
+    }
+
+    /// The same responder with another token.
+    package func requiring(token: String) -> AvatarResponder {
+        var responder = self
+        responder.configuration.token = token
+        return responder
     }
 
     /// The response to `request`. The call takes microseconds, and blocks for the index and the disk like every read of the

@@ -101,7 +101,8 @@ struct Avatars: ParsableCommand {
 
     /// Runs `command` and ends the program with its exit code; a signal that `interruption` receives cancels it.
     private static func run(_ command: sending any AsyncParsableCommand, until interruption: Interruption) -> Never {
-        guard let signals = Interruption.catchSignals() else {
+        let isReloading = type(of: command) is any ReloadingCommand.Type
+        guard let signals = Interruption.catchSignals(withHangup: isReloading) else {
             refuse("The program has no file descriptor left for signals. Raise the limit with `ulimit -n 1024`.")
         }
         // A task made on the main thread inherits its high priority, which would take precedence over the connections'

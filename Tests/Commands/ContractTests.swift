@@ -57,7 +57,8 @@ import Testing
         "import": ["json", "class", "dry-run", "progress"],
         "serve": origin.union(shared).union([
             "listen", "socket", "sync", "format", "column", "every", "prune", "token-file", "allow-origin",
-            "libravatar", "decode-without-sandbox", "allow-host",
+            "libravatar", "decode-without-sandbox", "allow-host", "email-source",
+            "email-recheck", "per-client",
         ]),
     ]
 

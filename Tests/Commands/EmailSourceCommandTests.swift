@@ -18,6 +18,45 @@ import Testing
     /// The digest of myemailaddress@example.com, from Gravatar's documentation.
     private static let digest = "84059b07d4be67b806386c0aad8070a23f18836bbaae342275dc0a83414c32ee"
 
+    /// A mistyped URL gets 404 for each address, as if no address had an image.
+    @Test func sourceWithoutAnyImageIsAWarning() async throws {
+        let origin = try await LoopbackOrigin.start()
+        let picture = SampleImage.png(seed: 1, byteCount: 900)
+        origin.setResponse(.image(picture, cacheControl: "max-age=3600"), for: "/two/\(Self.digest)")
+        let workplace = try Workplace()
+        try workplace.write("people.vcf", Self.cards)
+        let words = ["sync", "people.vcf", "--allow-private-network", "--email-source"]
+
+        let wrong = try await workplace.start(words + [origin.url("/wrong/")]).end()
+        let again = try await workplace.start(words + [origin.url("/wrong/")]).end()
+        let right = try await workplace.start(words + [origin.url("/two/")]).end()
+
+        let warning =
+            "avatars: warning: The e-mail source \"\(origin.url("/wrong/"))\" has no image for any address: it returned 404 or 410 "
+            + "each time. If it should have some, check its URL.\n"
+        #expect(wrong.status == 0 && again.status == 0 && right.status == 0)
+        #expect(wrong.messages == warning && again.messages == warning)
+        #expect(right.messages.isEmpty, "\(right.messages)")
+        try await origin.stop()
+    }
+
+    @Test func serverRequestsSources() async throws {
+        let origin = try await LoopbackOrigin.start()
+        let picture = SampleImage.png(seed: 1, byteCount: 900)
+        origin.setResponse(.image(picture, cacheControl: "max-age=3600"), for: "/two/\(Self.digest)")
+        let workplace = try Workplace()
+        try workplace.write("people.vcf", Self.cards)
+        let options = ["--sync", "people.vcf", "--allow-private-network", "--email-source", origin.url("/two/")]
+        let run = try await RunningServer.with(options, in: workplace) { server in
+            let reply = try await ServedStore.wait(for: "/contacts/ada/picture", at: server) { $0.status == 200 }
+            #expect(reply.body == picture)
+        }
+        #expect(!run.messages.contains("--email-source"))
+        let usage = try await workplace.run("serve", "--email-source", "libravatar")
+        #expect(usage.status == 64 && usage.messages.contains("--email-source needs --sync."))
+        try await origin.stop()
+    }
+
     @Test func sourcesAreRequestedForContactsWithoutPicture_onlyWithTheOption() async throws {
         let origin = try await LoopbackOrigin.start()
         let picture = SampleImage.png(seed: 1, byteCount: 900)

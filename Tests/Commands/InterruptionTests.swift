@@ -42,6 +42,32 @@ import Testing
         }
     }
 
+    /// A pipe without a writer blocks the call that opens it.
+    @Test(arguments: [
+        ["sync", "list.txt", "--header-file", "pipe"], ["fetch", "http://127.0.0.1/x.png", "--header-file", "pipe"],
+        ["serve", "--listen", "127.0.0.1:0", "--header-file", "pipe"],
+        ["serve", "--listen", "127.0.0.1:0", "--token-file", "pipe"],
+    ])
+    func signalEndsTheWaitForAPipe(arguments: [String]) async throws {
+        for (signal, status) in [(SIGINT, Int32(130)), (SIGTERM, Int32(143))] {
+            let workplace = try Workplace()
+            try workplace.write("list.txt", "http://127.0.0.1/x.png\n")
+            #expect(mkfifo(workplace.path("pipe"), 0o600) == 0)
+            let running = try workplace.start(arguments)
+            // Opening the end of a writer without waiting fails until a reader has opened the other one.
+            var writer: Int32 = -1
+            try await waitUntil {
+                writer = open(workplace.path("pipe"), O_WRONLY | O_NONBLOCK)
+                return writer >= 0
+            }
+            running.signal(signal)
+            let run = try await running.end()
+            close(writer)
+
+            #expect(run.status == status, "\(run.messages)")
+        }
+    }
+
     @Test func interruptedSyncDoesNotReportAllAsDone() async throws {
         try await withSlowOrigin { workplace, slow in
             let arguments = ["sync", "list.txt", "--allow-private-network", "--progress", "plain"]

@@ -3,6 +3,25 @@ import AvatarSQLite
 
 /// Contacts and their images.
 extension AvatarIndex {
+    /// Whether requests for the images by e-mail address whose keys begin with `prefix` found none: each of them is gone, and none
+    /// has a file. False without such a key.
+    ///
+    /// - Parameter prefix: the beginning of the keys, which ends with a slash.
+    package func hasOnlyAbsentImages(below prefix: String) throws -> Bool {
+        let range = "key >= ? AND key < ?"
+        // The character behind the slash.
+        let bounds = [prefix, "\(prefix.dropLast())0"]
+        return try readers.read { connection in
+            try connection.integer(
+                """
+                SELECT EXISTS (SELECT 1 FROM avatar WHERE \(range))
+                    AND NOT EXISTS (SELECT 1 FROM avatar WHERE \(range) AND (failure IS NOT 'gone' OR file_id IS NOT NULL))
+                """,
+                bounds + bounds
+            ) == 1
+        }
+    }
+
     /// The images of `contact`: those with a file before those without, and of each the embedded photos first, then the
     /// images at URLs, then those of e-mail sources.
     package func imageKeys(of contact: String) throws -> [AvatarKey] {

@@ -59,6 +59,10 @@ extension AvatarIndex {
     }
 
     /// The outcome of the last sync; `nil` before the first one ended.
+    package func lastSync() throws -> LastSync? {
+        try readers.read { try Self.lastSync(on: $0) }
+    }
+
     private static func lastSync(on connection: ReadConnection) throws -> LastSync? {
         try connection.firstRow(
             "SELECT ended_ms, duration_ms, outcome, wanted, failed, skipped, over_budget FROM last_sync"

@@ -1,4 +1,5 @@
 public import AvatarCore
+import AvatarIndex
 
 /// A service that serves pictures by e-mail address, such as Libravatar or Gravatar.
 ///
@@ -44,5 +45,17 @@ public struct EmailSource: Hashable, Sendable {
             // Both services serve 256 pixels without enlarging a small picture.
             "\(baseURL)\(Hexadecimal.text(address.sha256))?s=256&d=404"
         }
+    }
+}
+
+extension EmailSource: CustomStringConvertible {
+    /// The base URL for messages.
+    public var description: String { "The e-mail source \"\(AvatarKey.redact(baseURL))\"" }
+}
+
+extension AvatarStore {
+    /// Those of `sources` that were asked for images and had none for any address.
+    package func sourcesWithoutImages(among sources: [EmailSource]) throws -> [EmailSource] {
+        try sources.filter { try index.hasOnlyAbsentImages(below: "email:" + $0.baseURL) }
     }
 }

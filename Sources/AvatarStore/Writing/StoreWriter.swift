@@ -261,6 +261,11 @@ actor StoreWriter {
         try index.truncateWAL()
     }
 
+    /// Stores the summary of a sync that did not begin.
+    func record(_ sync: LastSync) throws {
+        try write { try $0.setLastSync(sync) }
+    }
+
     /// Finishes pending work, writes the buffered times and releases the holder.
     func close() throws {
         // This comes first because it frees space: the disk may be full. If the folders cannot be removed, the holder's

@@ -26,7 +26,7 @@ struct DoctorCommand: AsyncParsableCommand {
     /// - Throws: `ExitCode.couldNotRun` if the store cannot be opened; `ExitCode.someFailed` if there is another problem.
     func run() async throws {
         var configuration = store.configuration(.readOnly)
-        try origin.apply(to: &configuration)
+        try await origin.apply(to: &configuration)
         let findings = await AvatarStore.diagnose(configuration)
         let shown = store.quiet ? findings.filter { $0.outcome != .good } : findings
         if output.json {

@@ -131,7 +131,7 @@ struct FetchCommand: AsyncParsableCommand {
     /// Opens the store: one that exists, if only its failed entries are fetched.
     private func withStore(_ body: (AvatarStore) async throws -> Void) async throws {
         let configure = { (configuration: inout AvatarStore.Configuration) in
-            try origin.apply(to: &configuration)
+            try await origin.apply(to: &configuration)
             try shared.apply(to: &configuration)
         }
         if retryFailed {

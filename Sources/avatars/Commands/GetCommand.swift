@@ -60,7 +60,7 @@ struct GetCommand: AsyncParsableCommand {
         var options = origin.fetchOptions(policy, storage)
         options.rendition = renditions.rendition
         let bytes = try await store.withStoreForReads { configuration in
-            try origin.apply(to: &configuration)
+            try await origin.apply(to: &configuration)
             try shared.apply(to: &configuration)
             renditions.apply(to: &configuration)
         } _: { [options] store in

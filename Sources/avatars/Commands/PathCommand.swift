@@ -51,7 +51,7 @@ struct PathCommand: MostlySynchronousCommand {
     /// - Throws: `noSuchEntry` if there is no file; `overBudget` if there is no room for the rendition.
     func run() async throws {
         guard let rendition = renditions.rendition else { return }
-        try await store.withStore(.readWriteExisting, configure: renditions.apply) { store in
+        try await store.withStore(.readWriteExisting, configure: { renditions.apply(to: &$0) }) { store in
             let key = try image.key(in: store)
             guard let picture = try store.storedFile(for: key) else { throw try noFile(key, in: store) }
             let options = FetchOptions(policy: .offline, mode: .offlineFirst, rendition: rendition)

@@ -7,7 +7,7 @@ import Logging
 import ServiceLifecycle
 
 /// `avatars serve`: the store over HTTP.
-struct ServeCommand: AsyncParsableCommand {
+struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Serves the images over HTTP, and keeps them current.",
@@ -17,6 +17,8 @@ struct ServeCommand: AsyncParsableCommand {
             with all images. GET /openapi.json describes the paths for programs.
 
             With --sync, the server syncs the store with these lists now, and again after each pause of --every.
+
+            On SIGHUP it reads the token again, and syncs with the lists at once.
 
             It ends on Ctrl-C and SIGTERM within 5 seconds; responses under way are completed. A socket that systemd \
             passes is used instead of --listen.
@@ -50,6 +52,8 @@ struct ServeCommand: AsyncParsableCommand {
     var sync: [String] = []
 
     @OptionGroup var lists: ListOptions
+
+    @OptionGroup var email: EmailOptions
 
     /// The time from the end of a sync to the begin of the next.
     @Option(
@@ -88,6 +92,16 @@ struct ServeCommand: AsyncParsableCommand {
     )
     var allowHost: [Result<String, any Error>] = []
 
+    /// Sets `ServerLimits.connectionsPerClient`.
+    @Option(
+        help: ArgumentHelp(
+            "Take at most N connections at once from one client address; 0: any number. Loopback and Unix domain sockets have no "
+                + "limit.",
+            valueName: "n"
+        )
+    )
+    var perClient = ServerLimits().connectionsPerClient
+
     /// Sets `AvatarResponder.Configuration.answersLibravatar`, and `Setting.keepAddresses` for good.
     @Flag(help: "Serve /avatar/HASH like Libravatar and Gravatar. Sets keep-addresses to true.")
     var libravatar = false
@@ -101,6 +115,7 @@ struct ServeCommand: AsyncParsableCommand {
     func validate() throws {
         if prune && sync.isEmpty { throw ValidationError("--prune needs --sync.") }
         if !lists.column.isEmpty && sync.isEmpty { throw ValidationError("--column needs --sync.") }
+        if !email.emailSource.isEmpty && sync.isEmpty { throw ValidationError("--email-source needs --sync.") }
         if sync.contains("-") {
             throw ValidationError(
                 "--sync cannot read standard input, because the server reads the lists before each sync. Name a file."
@@ -110,6 +125,7 @@ struct ServeCommand: AsyncParsableCommand {
         if let allowOrigin, allowOrigin.isEmpty || !HeaderFile.isFieldValue(allowOrigin) {
             throw ValidationError("--allow-origin must be one line of printable ASCII, such as https://example.com.")
         }
+        if perClient < 0 { throw ValidationError("--per-client must be at least 0, not \(perClient).") }
         for host in allowHost { _ = try host.get() }
         if !allowHost.isEmpty, socket != nil {
             throw ValidationError(
@@ -123,14 +139,13 @@ struct ServeCommand: AsyncParsableCommand {
     /// - Throws: `AvatarStoreError` if the store cannot be opened, the token cannot be read, or the socket cannot be used.
     func run() async throws {
         let logger = store.verbose ? store.configuration(.readWrite).logger : ServerLog.logger
-        let token = try tokenFile.map(AccessToken.read)
+        var token: String?
+        if let tokenFile { token = try await AccessToken.read(tokenFile) }
         let socket =
             try ListeningSocket.inherited(ProcessInfo.processInfo.environment) ?? socket.map { .path($0) } ?? listen
-        try await store.withStore(.readWrite) { configuration in
-            try origin.apply(to: &configuration)
-            try shared.apply(to: &configuration)
-            decoder.apply(to: &configuration)
-        } _: { store in
+        let isSyncing = !sync.isEmpty || every != nil
+        let alarm = SyncAlarm()
+        try await withStore(isWritten: isSyncing) { store in
             if libravatar { try await keepAddresses(in: store) }
             let responder = AvatarResponder(
                 store: store,
@@ -142,9 +157,11 @@ struct ServeCommand: AsyncParsableCommand {
                 )
             )
             var limits = ServerLimits()
+            limits.connectionsPerClient = perClient
             if let warning = limits.fitDescriptors() { Message.warning(warning) }
+            let current = CurrentResponder(responder)
             let server = try await PictureServer(
-                responder,
+                current,
                 on: socket,
                 limits: limits,
                 allowedHosts: Set(allowHost.map { try $0.get() }),
@@ -152,8 +169,40 @@ struct ServeCommand: AsyncParsableCommand {
             )
             defer { if case .path(let path) = socket { unlink(path) } }
             announce(socket, server, isOpen: token == nil)
-            let isSyncing = !sync.isEmpty || every != nil
-            try await Self.run(server, isSyncing ? try periodicSync(of: store) : nil)
+            Hangup.shared.handle { [isSyncing] in
+                Task { await readAgain(current, isSyncing ? alarm : nil) }
+            }
+            try await Self.run(server, isSyncing ? try periodicSync(of: store, alarm) : nil)
+        }
+    }
+
+    /// Opens the store. Without syncs, one that cannot be written is served as it is, with a warning.
+    private func withStore(isWritten: Bool, _ body: (AvatarStore) async throws -> Void) async throws {
+        let configure = { (configuration: inout AvatarStore.Configuration) async throws in
+            try await origin.apply(to: &configuration)
+            try shared.apply(to: &configuration)
+            decoder.apply(to: &configuration)
+        }
+        try await isWritten
+            ? store.withStore(.readWrite, configure: configure, body)
+            : store.withStoreForReads(configure: configure, body)
+    }
+
+    /// Reads the token again, and syncs at once. A token that cannot be read leaves the one before in force.
+    ///
+    /// - Parameter alarm: that of the periodic sync; `nil` without one.
+    private func readAgain(_ responder: CurrentResponder, _ alarm: SyncAlarm?) async {
+        if let tokenFile {
+            do {
+                responder.require(token: try await AccessToken.read(tokenFile))
+                store.note("read the token again")
+            } catch {
+                Message.error("\(error) The token from before stays in force.")
+            }
+        }
+        if let alarm {
+            store.note("syncing now")
+            alarm.ring()
         }
     }
 
@@ -200,17 +249,19 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    private func periodicSync(of store: AvatarStore) throws -> ListSync {
+    private func periodicSync(of store: AvatarStore, _ alarm: SyncAlarm) throws -> ListSync {
         var options = SyncOptions()
         options.prunes = prune
         options.mode = origin.mode
         options.budgetCeiling = origin.budget
+        try email.apply(to: &options)
         return ListSync(
             store: store,
             paths: sync,
             reading: try lists.reading(),
             options: options,
             pause: every ?? .seconds(900),
+            alarm: alarm,
             note: { [self] in self.store.note($0) }
         )
     }
@@ -241,11 +292,15 @@ struct ServeCommand: AsyncParsableCommand {
 enum AccessToken {
     private static let advice = "A token must be 16 to 1,024 printable ASCII characters on one line."
 
-    /// The first line of the file at `path`.
+    /// The first line of the file at `path`, which is read on another thread: it may be a pipe.
     ///
-    /// - Throws: `storage` if the file cannot be read; `invalidConfiguration` if others than its owner can read it, or the token
+    /// - Throws: `CancellationError`; `storage` if the file cannot be read; `invalidConfiguration` if others than its owner can read it, or the token
     ///   is not 16 to 1,024 printable ASCII characters.
-    static func read(_ path: String) throws -> String {
+    static func read(_ path: String) async throws -> String {
+        try await withBlockingThread { try readNow(path) }
+    }
+
+    private static func readNow(_ path: String) throws -> String {
         let file = try InputFile(path: path, named: "the token file \"\(path)\"")
         let bytes = try file.allBytes()
         guard file.permissions.map({ $0 & 0o077 == 0 }) ?? true else {

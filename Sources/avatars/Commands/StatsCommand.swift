@@ -38,7 +38,7 @@ struct StatsCommand: AsyncParsableCommand {
     /// Prints the statistics in the chosen format.
     func run() async throws {
         let format = output.json ? .json : format ?? .text
-        try await store.withStore(.readOnly, configure: OriginOptions.applyAddressGuard) { store in
+        try await store.withStore(.readOnly, configure: { OriginOptions.applyAddressGuard(to: &$0) }) { store in
             let statistics = try store.statistics()
             switch format {
             case .text: try Console.output.write(statistics.text)

@@ -84,29 +84,7 @@ struct SyncCommand: AsyncParsableCommand {
     )
     var prune = false
 
-    /// Sets `SyncOptions.emailSources`, in the order of the arguments.
-    @Option(
-        help: ArgumentHelp(
-            "Ask this service for the images of contacts without one, by a digest of their e-mail addresses: libravatar, "
-                + "gravatar, or a server's URL. Repeat the option to try several in order. The service learns that you know "
-                + "the address.",
-            valueName: "source"
-        ),
-        completion: .emailSource,
-        // Checked in `validate()`: the parser prints an error thrown here with the whole value, passwords included.
-        transform: { text in Result { try EmailSource.parse(text) } }
-    )
-    var emailSource: [Result<EmailSource, any Error>] = []
-
-    /// Sets `SyncOptions.emailRecheck`, in seconds, up to a year.
-    @Option(
-        help: ArgumentHelp(
-            "Ask a service again about an address without an image after this time. Default: 7d.",
-            valueName: "time"
-        ),
-        transform: TimeSpan.parseSeconds
-    )
-    var emailRecheck: Double?
+    @OptionGroup var email: EmailOptions
 
     /// Sets `SyncOptions.ignoresPauses`.
     @Flag(
@@ -151,7 +129,7 @@ struct SyncCommand: AsyncParsableCommand {
     /// Checks the options that need each other or have a range.
     ///
     /// - Throws: `ValidationError` if standard input is named twice, without `--format` or with `--every`,
-    ///   `--prune` or `--column` has no list, an `--email-source` is not valid, or a limit or a time is out of its range.
+    ///   `--prune` or `--column` has no list, or a limit or a time is out of its range.
     func validate() throws {
         let fromInput = contacts.filter { $0 == "-" }.count
         guard fromInput <= 1 else { throw ValidationError("Standard input (-) can be named only once.") }
@@ -163,12 +141,8 @@ struct SyncCommand: AsyncParsableCommand {
         }
         if !lists.column.isEmpty && contacts.isEmpty { throw ValidationError("--column needs a contact list.") }
         if prune && contacts.isEmpty { throw ValidationError("--prune needs a contact list.") }
-        for source in emailSource { _ = try source.get() }
         if let limit, limit < 0 { throw ValidationError("--limit must be at least 0, not \(limit).") }
-        let times = [
-            ("--time-limit", timeLimit), ("--host-time-limit", hostTimeLimit), ("--email-recheck", emailRecheck),
-        ]
-        for (name, seconds) in times {
+        for (name, seconds) in [("--time-limit", timeLimit), ("--host-time-limit", hostTimeLimit)] {
             guard (0...31_536_000).contains(seconds ?? 0) else {
                 throw ValidationError("\(name) must be 0 to 31536000 seconds (a year), not \(seconds ?? 0).")
             }
@@ -203,7 +177,7 @@ struct SyncCommand: AsyncParsableCommand {
         // Beside the opening of lists and store. It ends before this function does, because a process that exits while a
         // library is loading can crash.
         async let _ = dryRun || policy == .offline ? () : AvatarStore.prepareForRequests()
-        let lists = contacts.isEmpty ? nil : try await ContactLists.open(contacts, self.lists.reading())
+        let lists = contacts.isEmpty ? nil : try await openLists()
         if lists?.count == 0 {
             var report = SyncReport()
             report.hasKeptLeavers = prune
@@ -218,7 +192,7 @@ struct SyncCommand: AsyncParsableCommand {
                 )
             }
             : store.withStore(.readWrite) { configuration in
-                try origin.apply(to: &configuration)
+                try await origin.apply(to: &configuration)
                 try shared.apply(to: &configuration)
             } _: { store in
                 SyncSummary(
@@ -227,8 +201,22 @@ struct SyncCommand: AsyncParsableCommand {
                     ignoresPauses: ignorePauses
                 )
             }
-        lists?.unreadFields.report(asksByEmail: !emailSource.isEmpty)
+        lists?.unreadFields.report(asksByEmail: !email.emailSource.isEmpty)
         try finish(summary)
+    }
+
+    /// Opens the lists. The store notes a failure as the outcome of the sync, so that its figures show it.
+    private func openLists() async throws -> ContactLists {
+        do {
+            return try await ContactLists.open(contacts, lists.reading())
+        } catch let error as AvatarStoreError where !dryRun {
+            do {
+                try await store.withStore(.readWriteExisting) { try await $0.recordFailedSync() }
+            } catch {
+                // There is no store, or it cannot be written. The error of the list is the one to report.
+            }
+            throw error
+        }
     }
 
     /// Opens the store for a dry run. One of a list needs no store: a sync would make it.
@@ -257,6 +245,7 @@ struct SyncCommand: AsyncParsableCommand {
             }
         }
         if report.wasCancelled { Message.note(display.interruption(remains)) }
+        if lists != nil { try EmailOptions.warn(ofSources: options.emailSources, in: store) }
         if report.unstored > 0 {
             let images = Wording.count(report.unstored, "image")
             self.store.note("\(images) fetched but not stored: \(ImageResult.refusalReason)")
@@ -290,8 +279,7 @@ struct SyncCommand: AsyncParsableCommand {
         options.limit = limit
         options.ignoresPauses = ignorePauses
         options.prunes = prune
-        options.emailSources = try emailSource.map { try $0.get() }
-        if let emailRecheck { options.emailRecheck = .seconds(emailRecheck) }
+        try email.apply(to: &options)
         options.maximumBytes = maxBytes
         options.timeLimit = timeLimit.map { .seconds($0) }
         options.hostTimeLimit = hostTimeLimit.map { .seconds($0) }

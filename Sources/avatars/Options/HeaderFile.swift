@@ -16,11 +16,18 @@ struct HeaderFile: Sendable {
     /// The fields by host, written `name:port`.
     private var fields: [String: [(name: String, value: String)]] = [:]
 
+    /// Reads the file at `path` on another thread, because opening and reading a pipe may block.
+    ///
+    /// - Throws: as `init(path:)`; `CancellationError`.
+    static func read(_ path: String) async throws -> HeaderFile {
+        try await withBlockingThread { try HeaderFile(path: path) }
+    }
+
     /// Reads the file at `path`; empty lines and lines that begin with `#` are ignored.
     ///
     /// - Throws: `storage` if the file cannot be read; `invalidConfiguration` if it is not UTF-8, or if a line has
     ///   another form, with the line's number.
-    init(path: String) throws {
+    private init(path: String) throws {
         // Splitting at "\n" would miss CR LF, which Swift takes for one character.
         let lines = try Self.text(of: path).split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         for (number, line) in lines.enumerated() {

@@ -156,15 +156,15 @@ struct OriginOptions: ParsableArguments {
     /// `NO_PROXY`.
     ///
     /// - Throws: `storage` if the header file cannot be read; `invalidConfiguration` if it is malformed, if the
-    ///   certificates cannot be read, or if a proxy variable is not valid.
-    func apply(to configuration: inout AvatarStore.Configuration) throws {
+    ///   certificates cannot be read, or if a proxy variable is not valid; `CancellationError`.
+    func apply(to configuration: inout AvatarStore.Configuration) async throws {
         configuration.timeout = .seconds(timeout)
         configuration.isConstrained = { [lowData] in lowData }
         #if HTTPOrigin
         configuration.http.maximumRedirects = maxRedirects
         configuration.http.proxies = try ProxySettings(environment: ProcessInfo.processInfo.environment)
         if let headerFile = headerFile ?? EnvironmentDefaults.headerFile.value {
-            let fields = try HeaderFile(path: headerFile)
+            let fields = try await HeaderFile.read(headerFile)
             configuration.http.fieldsForHost = { fields[$0] }
         }
         #endif

@@ -55,11 +55,11 @@ struct StoreOptions: ParsableArguments {
     func withStore<Result>(
         _ access: AvatarStore.Configuration.Access,
         makesRoom: Bool = false,
-        configure: (inout AvatarStore.Configuration) throws -> Void = { _ in },
+        configure: (inout AvatarStore.Configuration) async throws -> Void = { _ in },
         _ body: (AvatarStore) async throws -> Result
     ) async throws -> Result {
         var configuration = configuration(access)
-        try configure(&configuration)
+        try await configure(&configuration)
         let store = try await makesRoom ? AvatarStore.openMakingRoom(configuration) : AvatarStore.open(configuration)
         return try await Self.run(body, with: store)
     }
@@ -80,7 +80,7 @@ struct StoreOptions: ParsableArguments {
     /// As `withStore(.readOnly)`, for the dry run of a command that may make a store: where no store exists, `body`
     /// gets an empty one in a temporary folder, which is deleted afterwards.
     func withStoreOrEmptyOne<Result>(
-        configure: (inout AvatarStore.Configuration) throws -> Void = { _ in },
+        configure: (inout AvatarStore.Configuration) async throws -> Void = { _ in },
         _ body: (AvatarStore) async throws -> Result
     ) async throws -> Result {
         do {
@@ -89,7 +89,7 @@ struct StoreOptions: ParsableArguments {
             let folder = FileManager.default.temporaryDirectory.appending(path: "avatars-dry-run-\(UUID().uuidString)")
             defer { Self.remove(folder) }
             var configuration = configuration(.readWrite)
-            try configure(&configuration)
+            try await configure(&configuration)
             configuration.layout = StoreLayout(directory: folder.path(percentEncoded: false))
             return try await Self.run(body, with: try await AvatarStore.open(configuration))
         }
@@ -120,11 +120,11 @@ struct StoreOptions: ParsableArguments {
     ///
     /// A failure to close the store is a warning too, because the images read are complete.
     func withStoreForReads<Result>(
-        configure: (inout AvatarStore.Configuration) throws -> Void,
+        configure: (inout AvatarStore.Configuration) async throws -> Void,
         _ body: (AvatarStore) async throws -> Result
     ) async throws -> Result {
         var configuration = configuration(.readWrite)
-        try configure(&configuration)
+        try await configure(&configuration)
         let store = try await openForReads(configuration)
         return try await Self.run(body, with: store) { error in
             // Only the times of the last accesses were lost.

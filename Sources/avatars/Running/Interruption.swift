@@ -28,13 +28,15 @@ final class Interruption: Sendable {
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Catches both signals from now on. They take effect with `handle(_:)`; a signal in between is not lost.
+    /// Catches the signals from now on. They take effect with `handle(_:)`; a signal in between is not lost.
     ///
     /// A Dispatch source for signals would lose those that come before its own thread has set it up.
     ///
+    /// - Parameter withHangup: whether to catch SIGHUP too, and pass it to `Hangup`.
     /// - Returns: the descriptor to handle them by; `nil` if the process has no descriptor left.
-    static func catchSignals() -> Int32? {
-        let descriptor = avatar_catch_signals([SIGINT, SIGTERM], 2)
+    static func catchSignals(withHangup: Bool) -> Int32? {
+        let numbers = [SIGINT, SIGTERM] + (withHangup ? [SIGHUP] : [])
+        let descriptor = avatar_catch_signals(numbers, Int32(numbers.count))
         return descriptor < 0 ? nil : descriptor
     }
 
@@ -58,8 +60,9 @@ final class Interruption: Sendable {
         state.withLock { $0.received.map { 128 + $0 } }
     }
 
-    /// Handles the signal `number`: calls `stop` for the first one, and ends the process for a later one.
+    /// Handles the signal `number`. Apart from SIGHUP, it calls `stop` for the first one, and ends the process for a later one.
     private func received(_ number: Int32, _ stop: () -> Void) {
+        guard number != SIGHUP else { return Hangup.shared.received() }
         let now = ContinuousClock.now
         let isFirst = state.withLock { state in
             guard state.received != nil else {

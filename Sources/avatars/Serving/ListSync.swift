@@ -12,6 +12,8 @@ struct ListSync: Service {
     let options: SyncOptions
     /// The time from the end of a sync to the begin of the next.
     let pause: Duration
+    /// Ends a pause early.
+    let alarm: SyncAlarm
     /// Prints a line about a sync.
     let note: @Sendable (String) -> Void
 
@@ -20,7 +22,7 @@ struct ListSync: Service {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 await syncOnce()
-                try? await Task.sleep(for: pause + pause * Double.random(in: 0...0.05))  // The shutdown ends the sleep.
+                await alarm.wait(pause + pause * Double.random(in: 0...0.05))
             }
         }
     }
@@ -49,10 +51,26 @@ struct ListSync: Service {
         return ([text] + paused + (isRefused ? [AvatarStoreError.privateNetworkAdvice] : [])).joined(separator: "; ")
     }
 
+    /// Stores that the sync could not run, for `/metrics` and `/readyz`. The error of the list is the one to report.
+    private func recordFailure() async {
+        do {
+            try await store.recordFailedSync()
+        } catch {
+            store.configuration.logger.warning("a failed sync was not noted", metadata: ["error": "\(error)"])
+        }
+    }
+
     private func syncLists() async throws -> SyncReport {
-        let lists = try await ContactLists.open(paths, reading)
+        let lists: ContactLists
+        do {
+            lists = try await ContactLists.open(paths, reading)
+        } catch let error as AvatarStoreError {
+            await recordFailure()
+            throw error
+        }
         let report = try await store.sync(lists, options: options)
         lists.unreadFields.report(asksByEmail: !options.emailSources.isEmpty)
+        try EmailOptions.warn(ofSources: options.emailSources, in: store)
         return report
     }
 }

@@ -1,3 +1,4 @@
+import AvatarStore
 import HummingbirdCore
 import NIOCore
 import Synchronization
@@ -6,12 +7,18 @@ import Synchronization
 final class OpenConnections: Sendable {
     private struct Connection {
         let channel: any Channel
+        /// The time that it waits for a request.
+        let wait: RequestWait
+        /// The client whose connections are counted; `nil` for one without a limit.
+        let client: IPAddress?
         /// Its messages, once it is set up.
         var messages: HTTP1Channel.Value?
     }
 
     private struct State {
         var connections: [ObjectIdentifier: Connection] = [:]
+        /// The number of connections of each client with a limit.
+        var clients: [IPAddress: Int] = [:]
         /// Whether all connections were closed, so that a later one is closed too.
         var isClosed = false
     }
@@ -19,16 +26,43 @@ final class OpenConnections: Sendable {
     private let state = Mutex(State())
     private let eventStreams = Mutex(0)
 
+    /// The network of a client, whose connections are counted: its IPv4 address, or the first 64 bits of its IPv6 address, because a
+    /// client has all addresses below them. `nil` for a peer on loopback or a Unix domain socket: a proxy has the connections of all
+    /// its clients.
+    static func client(at address: SocketAddress?) -> IPAddress? {
+        guard let address, !address.isLoopback, let client = address.address else { return nil }
+        return client.family == .v4 ? client : IPAddress(family: .v6, bits: (client.bits >> 64) << 64)
+    }
+
     /// Adds a connection until it is closed.
-    func add(_ channel: any Channel) {
-        state.withLock { $0.connections[ObjectIdentifier(channel)] = Connection(channel: channel) }
+    ///
+    /// - Returns: the time that it waits for requests; `nil` if its client has `limit` connections, and it is not added.
+    func add(_ channel: any Channel, atMost limit: Int) -> RequestWait? {
+        let wait = RequestWait()
+        let client = limit > 0 ? Self.client(at: channel.remoteAddress) : nil
+        let isAdded = state.withLock { state in
+            if let client {
+                guard state.clients[client, default: 0] < limit else { return false }
+                state.clients[client, default: 0] += 1
+            }
+            state.connections[ObjectIdentifier(channel)] = Connection(channel: channel, wait: wait, client: client)
+            return true
+        }
+        guard isAdded else { return nil }
         // Keeps this object alive: a connection may outlive the server that accepted it, and needs its messages.
         channel.closeFuture.whenComplete { _ in self.remove(channel) }
+        return wait
     }
 
     private func remove(_ channel: any Channel) {
         // The lock is released before the messages are freed.
-        _ = state.withLock { $0.connections.removeValue(forKey: ObjectIdentifier(channel)) }
+        _ = state.withLock { state in
+            let removed = state.connections.removeValue(forKey: ObjectIdentifier(channel))
+            if let client = removed?.client, let count = state.clients[client] {
+                state.clients[client] = count > 1 ? count - 1 : nil
+            }
+            return removed
+        }
     }
 
     /// Keeps the messages of an added connection until it is closed, and closes it if all others are.
@@ -43,9 +77,11 @@ final class OpenConnections: Sendable {
         if isLate { messages.channel.close(promise: nil) }
     }
 
-    /// Waits until fewer than `limit` connections are open. Looks again every 20 milliseconds.
-    func waitForRoom(below limit: Int) async {
+    /// Waits until fewer than `limit` connections are open. Looks again every 20 milliseconds, and closes connections that have waited
+    /// for a request for longer than `wait`: idle or slow clients must not keep others out.
+    func waitForRoom(below limit: Int, closingAfter wait: TimeAmount) async {
         while count >= limit, !Task.isCancelled {
+            closeLongestWaiting(after: wait)
             try? await Task.sleep(for: .milliseconds(20))  // When cancelled, the loop ends.
         }
     }
@@ -53,6 +89,21 @@ final class OpenConnections: Sendable {
     private var count: Int {
         // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
         @inline(never) get { state.withLock { $0.connections.count } }
+    }
+
+    /// The most connections that are closed at once to make room.
+    private static let mostClosedAtOnce = 64
+
+    /// Closes connections that have waited for a request for longer than `wait`, those that waited longest first.
+    private func closeLongestWaiting(after wait: TimeAmount) {
+        let latest = NIODeadline.now() - wait
+        let waiting = connections.compactMap { connection in
+            connection.wait.since.map { (since: $0, connection.channel) }
+        }
+        .filter { $0.since <= latest }.sorted { $0.since < $1.since }
+        for (_, channel) in waiting.prefix(Self.mostClosedAtOnce) {
+            channel.triggerUserOutboundEvent(RequestHandler.CloseWaiting(), promise: nil)
+        }
     }
 
     /// Takes one of at most `limit` streams of events. Give it back with `returnEventStream`.
@@ -73,9 +124,12 @@ final class OpenConnections: Sendable {
         eventStreams.withLock { $0 -= 1 }
     }
 
-    private var channels: [any Channel] {
-        state.withLock { $0.connections.values.map(\.channel) }
+    private var connections: [Connection] {
+        // Not inlined into an async function, as above.
+        @inline(never) get { state.withLock { Array($0.connections.values) } }
     }
+
+    private var channels: [any Channel] { connections.map(\.channel) }
 
     /// Closes the connections that have no response under way, and the others after theirs.
     func finish() {
@@ -90,6 +144,28 @@ final class OpenConnections: Sendable {
         for channel in channels {
             channel.triggerUserOutboundEvent(RequestHandler.CloseNow(), promise: nil)
         }
+    }
+}
+
+/// Whether a connection waits for a request, and since when.
+final class RequestWait: Sendable {
+    /// In nanoseconds; 0 while a response is under way.
+    private let begin = Atomic(NIODeadline.now().uptimeNanoseconds)
+
+    /// When the wait began; `nil` while a response is under way.
+    var since: NIODeadline? {
+        let time = begin.load(ordering: .relaxed)
+        return time > 0 ? .uptimeNanoseconds(time) : nil
+    }
+
+    /// A response is under way.
+    func end() {
+        begin.store(0, ordering: .relaxed)
+    }
+
+    /// The last response was sent.
+    func beginAgain(at time: NIODeadline) {
+        begin.store(time.uptimeNanoseconds, ordering: .relaxed)
     }
 }
 

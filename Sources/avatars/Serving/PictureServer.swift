@@ -23,7 +23,7 @@ struct PictureServer: Service {
     /// - Parameter allowedHosts: the names for which the server answers too, if it checks the hosts of requests (`AnsweredHosts`).
     /// - Throws: `AvatarStoreError` if the socket cannot be used.
     init(
-        _ responder: AvatarResponder,
+        _ current: CurrentResponder,
         on socket: ListeningSocket,
         limits: ServerLimits = ServerLimits(),
         allowedHosts: Set<String> = [],
@@ -42,6 +42,7 @@ struct PictureServer: Service {
         )
         http = HTTP1Channel(
             responder: { request, writer, channel in
+                let responder = current.value
                 let connection = Connection(channel: channel, open: open, limits: limits, responder: responder)
                 try await connection.send(await responder.respond(to: request.head), writer)
             },
@@ -53,13 +54,20 @@ struct PictureServer: Service {
             .serverChannelOption(ChannelOptions.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(ChannelOptions.allowRemoteHalfClosure, value: true)
         listener = try await socket.bind(bootstrap) { [http] channel in
-            open.add(channel)
+            guard let wait = open.add(channel, atMost: limits.connectionsPerClient) else {
+                logger.warning(
+                    "A client has as many connections as --per-client allows; further ones are closed.",
+                    metadata: ["client": "\(channel.remoteAddress?.ipAddress ?? "")"]
+                )
+                channel.close(promise: nil)
+                return channel.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
+            }
             return http.setup(channel: channel, logger: logger).flatMapThrowing { connection in
                 let pipeline = channel.pipeline.syncOperations
                 let parser = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
                 let hosts = AnsweredHosts(listeningOn: channel.parent?.localAddress, names: allowedHosts)
                 try pipeline.addHandler(
-                    RequestHandler(responder, limits: limits, hosts: hosts),
+                    RequestHandler(current, limits: limits, hosts: hosts, wait: wait),
                     position: .after(parser)
                 )
                 open.keep(connection)
@@ -85,7 +93,7 @@ struct PictureServer: Service {
                     do {
                         for try await connection in connections {
                             group.addTask { await handle(connection) }
-                            await open.waitForRoom(below: limits.connections)
+                            await open.waitForRoom(below: limits.connections, closingAfter: limits.leastWait)
                         }
                     } catch {
                         logger.error("The socket cannot be listened on any more.", metadata: ["error": "\(error)"])

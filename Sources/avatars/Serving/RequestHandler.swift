@@ -29,9 +29,10 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// The time in which a client may take the last response before the connection is closed.
     private static let lingerTime = TimeAmount.seconds(2)
 
-    private let responder: AvatarResponder
+    private let current: CurrentResponder
     private let limits: ServerLimits
     private let hosts: AnsweredHosts
+    private let wait: RequestWait
     /// The requests whose responses have not ended, in their order.
     private var pending = CircularBuffer<Pending>()
     /// The bytes of content of the present request.
@@ -46,15 +47,18 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var active = NIODeadline.now()
     /// Closes the connection when no request arrives.
     private var idleCheck: Scheduled<Void>?
+    /// Whether this handler has responded to a request since the event loop began to read the connection.
+    private var hasResponded = false
     /// Whether the client sends nothing more.
     private var isInputClosed = false
     /// Whether the response under way is a stream of events.
     private var isStreaming = false
 
-    init(_ responder: AvatarResponder, limits: ServerLimits, hosts: AnsweredHosts) {
-        self.responder = responder
+    init(_ current: CurrentResponder, limits: ServerLimits, hosts: AnsweredHosts, wait: RequestWait) {
+        self.current = current
         self.limits = limits
         self.hosts = hosts
+        self.wait = wait
     }
 
     // MARK: Requests
@@ -70,6 +74,11 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
             if pending.isEmpty { context.close(promise: nil) }
         case .end: content = 0
         }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        hasResponded = false
+        context.fireChannelReadComplete()
     }
 
     /// Responds to a request, passes it on without its content, or refuses it.
@@ -94,11 +103,16 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
             )
         }
         active = .now()
-        let isFirst = pending.isEmpty
+        wait.end()
+        let isFirst = pending.isEmpty && !hasResponded
         pending.append(Pending(isHead: head.method == .HEAD, isOld: isOld, closes: isOld || fields.closes))
         isEnding = isOld || fields.closes
-        // The task waits for a client that does not read.
-        if isFirst, context.channel.isWritable, answer(head, fields, context) { return }
+        // The task waits for a client that does not read. It also gets all but the first of the requests that were read together:
+        // they would keep the event loop from the other connections, while tasks take turns.
+        if isFirst, context.channel.isWritable, answer(head, fields, context) {
+            hasResponded = true
+            return
+        }
         context.fireChannelRead(Self.wrapInboundOut(.head(head)))
         context.fireChannelRead(Self.wrapInboundOut(.end(nil)))
     }
@@ -107,7 +121,7 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     ///
     /// - Returns: false for any other request, which must be passed on.
     private func answer(_ head: HTTPRequestHead, _ fields: RequestFields, _ context: ChannelHandlerContext) -> Bool {
-        guard let request = fields.pictureRequest(head), let response = responder.respondAtOnce(to: request) else {
+        guard let request = fields.pictureRequest(head), let response = current.value.respondAtOnce(to: request) else {
             return false
         }
         switch response.body {
@@ -148,7 +162,7 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// Refuses the request that came last, once the earlier responses are sent, and ends the connection.
     private func refuse(_ status: HTTPResponse.Status, _ reason: String, _ context: ChannelHandlerContext) {
         isEnding = true
-        refusal = responder.refusal(status, reason)
+        refusal = current.value.refusal(status, reason)
         if pending.isEmpty { sendRefusal(context) }
     }
 
@@ -194,6 +208,7 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let end: HTTPServerResponsePart = request?.isHead == true ? .body(.byteBuffer(ByteBuffer())) : .end(trailers)
         context.write(Self.wrapOutboundOut(end), promise: sent)
         last = sent.futureResult
+        if pending.isEmpty { wait.beginAgain(at: active) }
         guard pending.isEmpty, isEnding else { return }
         guard refusal == nil else { return sendRefusal(context) }
         context.flush()
@@ -251,6 +266,9 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// Closes the connection at once, whatever waits to be sent.
     struct CloseNow: Sendable {}
 
+    /// Closes the connection if no response is under way, to make room for another one.
+    struct CloseWaiting: Sendable {}
+
     /// Tells that the response under way is a stream of events. It ends when the client closes its side, because otherwise
     /// only a failed write would show that the client has gone.
     struct StreamBegins: Sendable {}
@@ -276,6 +294,9 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
         switch event {
         case is CloseNow: context.close(promise: promise)
+        case is CloseWaiting:
+            if pending.isEmpty, refusal == nil { close(context: context, mode: .all, promise: nil) }
+            promise?.succeed()
         case is StreamBegins:
             isStreaming = true
             promise?.succeed()

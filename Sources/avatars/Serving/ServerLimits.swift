@@ -9,8 +9,13 @@ import Darwin
 
 /// The limits of a server and of each of its connections.
 struct ServerLimits: Sendable {
-    /// The number of connections at once. Further ones wait in the system's queue.
+    /// The number of connections at once. Further ones wait in the system's queue, until connections that wait for a request are
+    /// closed.
     var connections = 1000
+    /// The number of connections at once from one client (`OpenConnections.client(at:)`); 0 for any number.
+    var connectionsPerClient = 64
+    /// The time for which a connection may wait for a request if the others leave no room for a new one.
+    var leastWait = TimeAmount.seconds(1)
     /// The bytes of a request's target and fields.
     var headerBytes = 16 << 10
     /// The bytes of a request's content, which is dropped.

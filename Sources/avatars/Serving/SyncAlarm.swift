@@ -1,0 +1,49 @@
+import Synchronization
+
+/// The pause between two syncs of a server, which can be ended early.
+final class SyncAlarm: Sendable {
+    private struct State {
+        var sleep: Task<Void, Never>?
+        /// Whether the alarm rang since the last pause ended.
+        var hasRung = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Ends the present pause, or else the next one at its begin: the sync that runs now may have read the old lists.
+    func ring() {
+        let sleep = state.withLock { state in
+            state.hasRung = true
+            return state.sleep
+        }
+        sleep?.cancel()
+    }
+
+    /// Returns after `pause`, when the alarm rings, or when the task is cancelled.
+    func wait(_ pause: Duration) async {
+        let sleep = Task<Void, Never> {
+            try? await Task.sleep(for: pause)  // Cancelling ends the pause.
+        }
+        begin(sleep)
+        await withTaskCancellationHandler {
+            await sleep.value
+        } onCancel: {
+            sleep.cancel()
+        }
+        end()
+    }
+
+    private func begin(_ sleep: Task<Void, Never>) {
+        let hasRung = state.withLock { state in
+            state.sleep = sleep
+            return state.hasRung
+        }
+        if hasRung { sleep.cancel() }
+    }
+
+    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
+    @inline(never)
+    private func end() {
+        state.withLock { $0 = State() }
+    }
+}

@@ -86,6 +86,22 @@ import Testing
                     #expect(run.messages.hasPrefix("avatars: "))
                 }
                 #expect(try State(of: workplace) == before)
+                let doctor = try await workplace.run("doctor", "--allow-private-network")
+                #expect(doctor.status == 0, "\(doctor.text)")
+                let folders = doctor.lines.filter { $0.hasPrefix("folders") }
+                #expect(folders.count == 1 && folders[0].contains("mounted read-only"), "\(doctor.text)")
+                let server = try await RunningServer.with(in: workplace) { server in
+                    let reply = try await server.ask("/contacts?limit=1")
+                    #expect(reply.status == 200)
+                }
+                #expect(
+                    server.messages.contains("warning: ")
+                        && server.messages.contains("Only stored images are available")
+                )
+                // A server that is to sync has to write.
+                let syncing = try await workplace.run("serve", "--listen", "127.0.0.1:0", "--every", "1h")
+                #expect(syncing.status == 2, "\(syncing.messages)")
+                #expect(try State(of: workplace) == before)
             } catch {
                 try await workplace.shell("umount store").requireSuccess()
                 throw error

@@ -156,20 +156,36 @@ private struct FolderCheck {
             ]
             return
         }
-        let folders = [layout.indexDirectory, layout.cachesRoot, layout.documentsRoot]
-        let refused = folders.filter { access($0, F_OK) == 0 && access($0, R_OK | W_OK | X_OK) != 0 }
-        guard !refused.isEmpty else {
+        let roots: [String] = [layout.indexDirectory, layout.cachesRoot, layout.documentsRoot]
+        let folders = roots.filter { access($0, F_OK) == 0 }
+        // A mount may be read-only on purpose: a copy that is only served.
+        let fixed = folders.filter { access($0, R_OK | X_OK) == 0 && access($0, W_OK) != 0 && errno == EROFS }
+        let refused = folders.filter { !fixed.contains($0) && access($0, R_OK | W_OK | X_OK) != 0 }
+        guard !refused.isEmpty || !fixed.isEmpty else {
             findings = [Diagnosis("folders", .good, "The folders of the store can be read and written.")]
             return
         }
-        findings = refused.map { folder in
-            Diagnosis(
-                "folders",
-                .problem,
-                "The folder \"\(folder)\" cannot be read and written by this user.",
-                "Run the command as the owner of the folder, or change the owner."
-            )
-        }
+        let readOnly =
+            fixed.isEmpty
+            ? []
+            : [
+                Diagnosis(
+                    "folders",
+                    .warning,
+                    "The store is on a file system that is mounted read-only: it can be read and served, but not synced.",
+                    "If it is to change, mount the file system for writing. The system also mounts it read-only after an error of the disk."
+                )
+            ]
+        findings =
+            readOnly
+            + refused.map { folder in
+                Diagnosis(
+                    "folders",
+                    .problem,
+                    "The folder \"\(folder)\" cannot be read and written by this user.",
+                    "Run the command as the owner of the folder, or change the owner."
+                )
+            }
     }
 }
 

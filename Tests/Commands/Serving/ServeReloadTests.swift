@@ -84,7 +84,7 @@ import Testing
         let workplace = try Workplace()
         #expect(try await workplace.run("sync", "people.json").status == 2)
         #expect(try workplace.names.isEmpty)
-        try workplace.write("people.json", "[]")
+        try workplace.write("people.json", "[{\"id\": \"ada\"}]")
         try await workplace.run("sync", "people.json").requireSuccess()
 
         let run = try await workplace.run("sync", "gone.json")

@@ -11,6 +11,9 @@ import NIOHTTP1
 /// the other connections of the loop, so the task of the connection handles them.
 ///
 /// The content of a request is dropped, so that a response never waits for it.
+///
+/// Connections take turns. Of the requests that arrive together, the first is handled at once. Each other one waits until the
+/// response before it has ended and the event loop has looked after its other connections, and until then nothing more is read.
 final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -26,6 +29,9 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let closes: Bool
     }
 
+    /// The pause before the next request of a backlog. Without one, the event loop would run all backlogs of all connections before
+    /// it reads again: it first empties its queue of tasks, and each response puts another one there.
+    private static let turnTime = TimeAmount.milliseconds(1)
     /// The time in which a client may take the last response before the connection is closed.
     private static let lingerTime = TimeAmount.seconds(2)
 
@@ -33,8 +39,14 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private let limits: ServerLimits
     private let hosts: AnsweredHosts
     private let wait: RequestWait
-    /// The requests whose responses have not ended, in their order.
-    private var pending = CircularBuffer<Pending>()
+    /// The request whose response has not ended.
+    private var pending: Pending?
+    /// The requests that arrived behind it, in their order.
+    private var backlog = CircularBuffer<HTTPRequestHead>()
+    /// Takes the next request of the backlog.
+    private var turn: Scheduled<Void>?
+    /// Whether more is to be read once the backlog is empty.
+    private var isReadWanted = false
     /// The bytes of content of the present request.
     private var content = 0
     /// Whether no further request is taken.
@@ -66,12 +78,18 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isEnding else { return }
         switch Self.unwrapInboundIn(data) {
-        case .head(let head): take(head, context)
+        case .head(let head):
+            if pending == nil, backlog.isEmpty, !hasResponded {
+                take(head, context)
+            } else {
+                backlog.append(head)
+                if pending == nil { scheduleTurn(context) }
+            }
         case .body(let bytes):
             content += bytes.readableBytes
             guard content > limits.contentBytes else { return }
             isEnding = true
-            if pending.isEmpty { context.close(promise: nil) }
+            if pending == nil, backlog.isEmpty { context.close(promise: nil) }
         case .end: content = 0
         }
     }
@@ -79,6 +97,24 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func channelReadComplete(context: ChannelHandlerContext) {
         hasResponded = false
         context.fireChannelReadComplete()
+    }
+
+    func read(context: ChannelHandlerContext) {
+        guard backlog.isEmpty else { return isReadWanted = true }
+        context.read()
+    }
+
+    private func scheduleTurn(_ context: ChannelHandlerContext) {
+        guard turn == nil else { return }
+        turn = context.eventLoop.assumeIsolated().scheduleTask(in: Self.turnTime) { [self] in
+            turn = nil
+            guard pending == nil, let head = backlog.popFirst() else { return }
+            take(head, context)
+            hasResponded = false
+            guard backlog.isEmpty, isReadWanted else { return }
+            isReadWanted = false
+            context.read()
+        }
     }
 
     /// Responds to a request, passes it on without its content, or refuses it.
@@ -104,12 +140,15 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
         active = .now()
         wait.end()
-        let isFirst = pending.isEmpty && !hasResponded
-        pending.append(Pending(isHead: head.method == .HEAD, isOld: isOld, closes: isOld || fields.closes))
-        isEnding = isOld || fields.closes
-        // The task waits for a client that does not read. It also gets all but the first of the requests that were read together:
-        // they would keep the event loop from the other connections, while tasks take turns.
-        if isFirst, context.channel.isWritable, answer(head, fields, context) {
+        let closes = isOld || fields.closes
+        pending = Pending(isHead: head.method == .HEAD, isOld: isOld, closes: closes)
+        if closes {
+            isEnding = true
+            backlog.removeAll()
+            refusal = nil
+        }
+        // The task waits for a client that does not read.
+        if context.channel.isWritable, answer(head, fields, context) {
             hasResponded = true
             return
         }
@@ -148,22 +187,28 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         guard !isEnding else { return }
         switch error {
         case .headerOverflow:
-            refuse(
+            refuseLast(
                 .requestHeaderFieldsTooLarge,
                 "The target and the fields of a request must not exceed 16 KiB.",
                 context
             )
         case .invalidVersion, .paused:
-            refuse(.httpVersionNotSupported, "The server speaks HTTP/1.1.", context)
-        default: refuse(.badRequest, "The request cannot be parsed as HTTP/1.1.", context)
+            refuseLast(.httpVersionNotSupported, "The server speaks HTTP/1.1.", context)
+        default: refuseLast(.badRequest, "The request cannot be parsed as HTTP/1.1.", context)
         }
     }
 
-    /// Refuses the request that came last, once the earlier responses are sent, and ends the connection.
+    /// Refuses a request whose turn has come, and ends the connection.
     private func refuse(_ status: HTTPResponse.Status, _ reason: String, _ context: ChannelHandlerContext) {
+        backlog.removeAll()
+        refuseLast(status, reason, context)
+    }
+
+    /// Refuses the request that came last, once the earlier responses are sent, and ends the connection.
+    private func refuseLast(_ status: HTTPResponse.Status, _ reason: String, _ context: ChannelHandlerContext) {
         isEnding = true
         refusal = current.value.refusal(status, reason)
-        if pending.isEmpty { sendRefusal(context) }
+        if pending == nil, backlog.isEmpty { sendRefusal(context) }
     }
 
     // MARK: Responses
@@ -171,7 +216,7 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch Self.unwrapOutboundIn(data) {
         case .head(var head):
-            if let request = pending.first {
+            if let request = pending {
                 if request.isOld { head.version = .http1_0 }
                 if request.closes { head.headers.replaceOrAdd(name: "Connection", value: "close") }
             }
@@ -200,7 +245,8 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Ends a response, and the connection if it was the last.
     private func end(_ context: ChannelHandlerContext, _ trailers: HTTPHeaders?, _ promise: EventLoopPromise<Void>?) {
-        let request = pending.popFirst()
+        let request = pending
+        pending = nil
         isStreaming = false
         let sent = promise ?? context.eventLoop.makePromise()
         active = .now()
@@ -208,8 +254,9 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let end: HTTPServerResponsePart = request?.isHead == true ? .body(.byteBuffer(ByteBuffer())) : .end(trailers)
         context.write(Self.wrapOutboundOut(end), promise: sent)
         last = sent.futureResult
-        if pending.isEmpty { wait.beginAgain(at: active) }
-        guard pending.isEmpty, isEnding else { return }
+        guard backlog.isEmpty else { return scheduleTurn(context) }
+        wait.beginAgain(at: active)
+        guard isEnding else { return }
         guard refusal == nil else { return sendRefusal(context) }
         context.flush()
         linger(context, after: sent.futureResult)
@@ -252,12 +299,14 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         idleCheck?.cancel()
+        turn?.cancel()
     }
 
     /// Closes the connection if no request has arrived and no response has ended for the time that a request may take.
     private func checkIdleness(_ context: ChannelHandlerContext, in time: TimeAmount) {
         idleCheck = context.eventLoop.assumeIsolated().scheduleTask(in: time) { [self] in
-            let left = pending.isEmpty ? active + limits.headTime - .now() : limits.headTime
+            let isWaiting = pending == nil && backlog.isEmpty
+            let left = isWaiting ? active + limits.headTime - .now() : limits.headTime
             guard left > .zero else { return close(context: context, mode: .all, promise: nil) }
             checkIdleness(context, in: left)
         }
@@ -288,14 +337,15 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// handler, which comes next, would close it before the last bytes are sent.
     private func quiesce(_ context: ChannelHandlerContext) {
         isEnding = true
-        if pending.isEmpty, refusal == nil { close(context: context, mode: .all, promise: nil) }
+        backlog.removeAll()
+        if pending == nil, refusal == nil { close(context: context, mode: .all, promise: nil) }
     }
 
     func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
         switch event {
         case is CloseNow: context.close(promise: promise)
         case is CloseWaiting:
-            if pending.isEmpty, refusal == nil { close(context: context, mode: .all, promise: nil) }
+            if pending == nil, backlog.isEmpty, refusal == nil { close(context: context, mode: .all, promise: nil) }
             promise?.succeed()
         case is StreamBegins:
             isStreaming = true
@@ -307,7 +357,7 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Closes once the last response is sent: its bytes may still wait in the channel.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        guard mode != .input, pending.isEmpty, let last else { return context.close(mode: mode, promise: promise) }
+        guard mode != .input, pending == nil, let last else { return context.close(mode: mode, promise: promise) }
         last.assumeIsolated().whenComplete { _ in context.close(mode: mode, promise: promise) }
     }
 }

@@ -10,7 +10,7 @@ extension Workplace {
         try list.requireSuccess()
         var files: [String: String] = [:]
         for item in try list.objects {
-            if let key = item.text("key"), let file = item.text("localFile") { files[key] = path(store) + "/" + file }
+            if let key = item.text("key"), let file = item.text("localFile") { files[key] = file }
         }
         return files
     }

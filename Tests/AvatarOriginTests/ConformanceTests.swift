@@ -73,7 +73,7 @@ struct ConformanceTests {
             for _ in 0..<8 {
                 group.addTask {
                     let failure = await #expect(throws: OriginClientConformance.Failure.self) {
-                        try await conformance.run(check, within: .milliseconds(200))
+                        try await conformance.run(check, within: .milliseconds(200), ending: .milliseconds(200))
                     }
                     #expect(
                         failure?.reason == "the client did not finish within 0.2 seconds, and ignored its cancellation"

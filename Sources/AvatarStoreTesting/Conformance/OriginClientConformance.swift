@@ -86,7 +86,7 @@ public struct OriginClientConformance: Sendable {
     /// The time limit of one check.
     private static let timeLimit = Duration.seconds(60)
     /// The time that a client has to end after the limit, when its task was cancelled.
-    private static let longestEnd = Duration.seconds(5)
+    package static let longestEnd = Duration.seconds(5)
 
     /// Runs `check` with a client of its own.
     ///
@@ -99,8 +99,8 @@ public struct OriginClientConformance: Sendable {
         try await run(check, within: Self.timeLimit)
     }
 
-    /// As `run(_:)`, with another time limit.
-    package func run(_ check: Check, within limit: Duration) async throws {
+    /// As `run(_:)`, with another time limit and another time to end after it.
+    package func run(_ check: Check, within limit: Duration, ending end: Duration = longestEnd) async throws {
         let origin = try await LoopbackOrigin.start()
         let (results, result) = AsyncStream.makeStream(of: Result<Void, any Error>.self)
         let threads = TrialThreads()
@@ -120,7 +120,7 @@ public struct OriginClientConformance: Sendable {
         let watch = Task {
             try await Task.sleep(for: limit)
             work.cancel()
-            try await Task.sleep(for: min(limit, Self.longestEnd))
+            try await Task.sleep(for: end)
             result.yield(.failure(late(", and ignored its cancellation")))
         }
         // In a task of its own, because a cancelled task reads no stream.

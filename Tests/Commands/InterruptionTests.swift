@@ -53,7 +53,7 @@ import Testing
             let workplace = try Workplace()
             try workplace.write("list.txt", "http://127.0.0.1/x.png\n")
             #expect(mkfifo(workplace.path("pipe"), 0o600) == 0)
-            let running = try workplace.start(arguments)
+            let running = try await workplace.start(arguments)
             // Opening the end of a writer without waiting fails until a reader has opened the other one.
             var writer: Int32 = -1
             try await waitUntil {

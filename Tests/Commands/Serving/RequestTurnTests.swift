@@ -1,3 +1,4 @@
+import AvatarStore
 import AvatarStoreHTTP
 import AvatarStoreTesting
 import NIOCore

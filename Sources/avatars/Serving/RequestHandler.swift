@@ -111,6 +111,8 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
             guard pending == nil, let head = backlog.popFirst() else { return }
             take(head, context)
             hasResponded = false
+            // The next handler passes on what it got when a read is complete.
+            context.fireChannelReadComplete()
             guard backlog.isEmpty, isReadWanted else { return }
             isReadWanted = false
             context.read()

@@ -16,8 +16,6 @@ enum LimitedServer {
     /// Runs `body` with a server with these limits on a store with one large picture, of Ada.
     static func with(
         _ limits: ServerLimits,
-        host: String = "127.0.0.1",
-        responses: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         _ body: (RawConnection.Place, AvatarStore) async throws -> Void
     ) async throws {
         try await StoreFixture.withStore { fixture in
@@ -25,8 +23,8 @@ enum LimitedServer {
             _ = try await fixture.store.sync(contacts: [Contact(id: "ada", images: [.photo(photo)])])
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             let server = try await PictureServer(
-                CurrentResponder(AvatarResponder(store: fixture.store, configuration: .init(logger: responses))),
-                on: .host(host, port: 0),
+                CurrentResponder(AvatarResponder(store: fixture.store)),
+                on: .host("127.0.0.1", port: 0),
                 limits: limits,
                 logger: logger
             )

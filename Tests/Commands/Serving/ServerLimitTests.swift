@@ -1,8 +1,7 @@
 import AvatarStoreTesting
 import Foundation
-import Logging
 import NIOCore
-import NIOPosix
+import NIOEmbedded
 import ProgramRunning
 import Synchronization
 import Testing
@@ -115,50 +114,6 @@ import Testing
         }
     }
 
-    /// The event loop responds to one of the requests that it read together, and turns to the other connections. Tasks respond to
-    /// the rest.
-    @Test func eventLoopRespondsToOneRequestATurn() async throws {
-        let threads = ResponseThreads()
-        var responses = Logger(label: "test") { _ in threads }
-        responses.logLevel = .debug
-        try await LimitedServer.with(ServerLimits(), responses: responses) { place, _ in
-            let connection = try RawConnection(place)
-            let request = "GET /contacts/ben/picture?placeholder=initials HTTP/1.1\r\nHost: localhost\r\n\r\n"
-            for _ in 0..<2 {
-                await connection.send(String(repeating: request, count: 20))
-                let replies = try await connection.replies(20)
-                // The store has no such contact.
-                #expect(replies.allSatisfy { $0.status == 404 })
-            }
-        }
-        let onLoop = threads.onLoop.withLock { $0 }
-        // The system may split the bytes of a request, which then takes two turns.
-        #expect(onLoop.count == 40 && (2...6).contains(onLoop.count(where: \.self)), "\(onLoop)")
-    }
-
-    /// Notes whether a responder responds on the thread of an event loop.
-    private final class ResponseThreads: LogHandler {
-        let onLoop = Mutex<[Bool]>([])
-        var logLevel: Logger.Level {
-            get { .debug }
-            set {}
-        }
-        var metadata: Logger.Metadata {
-            get { [:] }
-            set {}
-        }
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { nil }
-            set {}
-        }
-
-        func log(event: LogEvent) {
-            let isOnLoop = MultiThreadedEventLoopGroup.currentEventLoop != nil
-            onLoop.withLock { $0.append(isOnLoop) }
-        }
-    }
-
     @Test func clientsAreCountedByTheirNetworks() throws {
         func client(_ address: String) throws -> String? {
             OpenConnections.client(at: try SocketAddress(ipAddress: address, port: 1))?.description
@@ -171,53 +126,23 @@ import Testing
         #expect(OpenConnections.client(at: nil) == nil)
     }
 
-    /// An address of this machine that is not on loopback, so that its connections count; `nil` without one.
-    private static let ownAddress: SocketAddress? = {
-        let devices = (try? System.enumerateDevices()) ?? []  // Without a list of them, the test is skipped.
-        return devices.compactMap(\.address).first { $0.protocol == .inet && !$0.isLoopback }
-    }()
-
-    @Test(.enabled(if: ownAddress != nil, "the machine has no address but loopback"))
-    func clientHasALimitedNumberOfConnections_butNotOneOnLoopback() async throws {
-        var limits = ServerLimits()
-        limits.connectionsPerClient = 3
-        try await LimitedServer.with(limits, host: "0.0.0.0") { place, _ in
-            guard case .port(let port) = place, let ip = Self.ownAddress?.ipAddress else { return }
-            let address = try SocketAddress(ipAddress: ip, port: port)
-            var open: [Client] = []
-            for _ in 0..<3 { open.append(try Client(address)) }
-            for client in open { #expect(client.ask().hasPrefix("HTTP/1.1 200")) }
-
-            let fourth = try Client(address)
-
-            #expect(fourth.ask().isEmpty)
-            for _ in 0..<5 { #expect(try await RawConnection(place).ask("/healthz").status == 200) }
-            open.removeLast()
-            // The server learns of the end a moment later.
-            try await waitUntil { try Client(address).ask().hasPrefix("HTTP/1.1 200") }
+    @Test func clientHasALimitedNumberOfConnections_butNotOneOnLoopback() throws {
+        func channel(from address: String) throws -> EmbeddedChannel {
+            let channel = EmbeddedChannel()
+            channel.remoteAddress = try SocketAddress(ipAddress: address, port: 1)
+            try channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 80)).wait()
+            return channel
         }
-    }
+        let connections = OpenConnections()
+        let open = try (0..<3).map { _ in try channel(from: "192.0.2.7") }
+        for channel in open { #expect(connections.add(channel, atMost: 3) != nil) }
 
-    /// A plain connection to an address.
-    private final class Client {
-        private let descriptor: Int32
-
-        init(_ address: SocketAddress) throws {
-            descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            let result = address.withSockAddr { connect(descriptor, $0, socklen_t($1)) }
-            try #require(result == 0)
-        }
-
-        deinit { close(descriptor) }
-
-        /// The first bytes of the response to a request; empty if the server has closed the connection.
-        func ask() -> String {
-            let head = Array("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
-            send(descriptor, head, head.count, Int32(MSG_NOSIGNAL))
-            var buffer = [UInt8](repeating: 0, count: 4096)
-            let count = recv(descriptor, &buffer, buffer.count, 0)
-            return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
-        }
+        #expect(connections.add(try channel(from: "192.0.2.7"), atMost: 3) == nil)
+        #expect(connections.add(try channel(from: "192.0.2.8"), atMost: 3) != nil)
+        for _ in 0..<5 { #expect(connections.add(try channel(from: "127.0.0.1"), atMost: 3) != nil) }
+        try open[0].close().wait()
+        open[0].embeddedEventLoop.run()
+        #expect(connections.add(try channel(from: "192.0.2.7"), atMost: 3) != nil)
     }
 
     @Test func eventsLeaveRoomForOthers() async throws {

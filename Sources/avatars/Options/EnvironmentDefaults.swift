@@ -97,7 +97,7 @@ enum UnknownVariables {
     private static let ofTheSources: Set = [
         "BUILD", "DEBIAN_ROOT", "DEBIAN_TEST", "DEVELOPMENT", "FLEET_ROUNDS", "FUZZ", "NGINX", "RECORD_INTERFACE",
         "SEED",
-        "TEST_LIMIT", "THOROUGH",
+        "TEST_LIMIT", "TEST_RECORDS", "THOROUGH",
         "WARNINGS_AS_ERRORS",
     ]
 

@@ -113,9 +113,12 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
             hasResponded = false
             // The next handler passes on what it got when a read is complete.
             context.fireChannelReadComplete()
-            guard backlog.isEmpty, isReadWanted else { return }
-            isReadWanted = false
-            context.read()
+            guard backlog.isEmpty else { return }
+            if isInputClosed { context.fireUserInboundEventTriggered(ChannelEvent.inputClosed) }
+            if isReadWanted {
+                isReadWanted = false
+                context.read()
+            }
         }
     }
 
@@ -330,7 +333,8 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case ChannelEvent.inputClosed:
             isInputClosed = true
             if isStreaming { context.close(promise: nil) }
-            context.fireUserInboundEventTriggered(event)
+            // The next handler gets no request behind this event.
+            if backlog.isEmpty { context.fireUserInboundEventTriggered(event) }
         default: context.fireUserInboundEventTriggered(event)
         }
     }

@@ -253,7 +253,7 @@ extension LoopbackOrigin {
 ///
 /// - Throws: `CancellationError` if the task is cancelled, as at the time limit of a test; the errors of `condition`.
 package func waitUntil(
-    every interval: Duration = .milliseconds(1),
+    every interval: Duration = .milliseconds(5),
     _ condition: () async throws -> Bool
 ) async throws {
     while try await !condition() { try await Task.sleep(for: interval) }

@@ -131,10 +131,10 @@ import Testing
                 # As much as a pipe holds, so that the first line of the program has no room.
                 head -c 65536 /dev/zero >&3
                 "$AVATARS" \(quoted) --progress plain 2>pipe & program=$!
-                until grep -qsE '^(1|64) 0x2 ' /proc/$program/task/*/syscall; do kill -0 $program || exit 9; done
+                until grep -qsE '^(1|64) 0x2 ' /proc/$program/task/*/syscall; do kill -0 $program || exit 9; sleep 0.02; done
                 kill -INT $program
                 # Until the signal has been taken note of.
-                while grep -qs 'ShdPnd.*2$' /proc/$program/status; do :; done
+                while grep -qs 'ShdPnd.*2$' /proc/$program/status; do sleep 0.02; done
                 sleep 1
                 { cat pipe | tr -d '\\000' >messages; } 3>&- & reader=$!
                 wait $program; echo $?

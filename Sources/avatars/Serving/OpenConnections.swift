@@ -101,7 +101,8 @@ final class OpenConnections: Sendable {
             connection.wait.since.map { (since: $0, connection.channel) }
         }
         .filter { $0.since <= latest }.sorted { $0.since < $1.since }
-        for (_, channel) in waiting.prefix(Self.mostClosedAtOnce) {
+        // Not the younger half: its requests may be on their way.
+        for (_, channel) in waiting.prefix(max(1, min(Self.mostClosedAtOnce, waiting.count / 2))) {
             channel.triggerUserOutboundEvent(RequestHandler.CloseWaiting(), promise: nil)
         }
     }

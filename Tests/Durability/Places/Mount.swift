@@ -1,6 +1,7 @@
 import AvatarStoreTesting
 import Foundation
 import ProgramRunning
+import Synchronization
 
 /// A file system of the test's own in a directory of a workplace, unmounted in the end.
 final class Mount: Sendable {
@@ -17,25 +18,30 @@ final class Mount: Sendable {
     }
 
     let path: String
+    /// The file with the file system; `nil` for one in memory.
+    private let image: String?
+    private let isUnmounted = Mutex(false)
 
     /// A file system in memory with at most `size` bytes.
     convenience init(memory size: String, at path: String) async throws {
-        try await self.init(["-t", "tmpfs", "-o", "size=\(size),mode=700", "none", path], at: path)
+        try await self.init(["-t", "tmpfs", "-o", "size=\(size),mode=700", "none", path], at: path, image: nil)
     }
 
     /// The ext4 file system in the file `image`, with a journal, like a server's disk.
     convenience init(image: String, at path: String, options: String...) async throws {
-        try await self.init(["-t", "ext4", "-o", (["loop"] + options).joined(separator: ","), image, path], at: path)
+        let arguments = ["-t", "ext4", "-o", (["loop"] + options).joined(separator: ","), image, path]
+        try await self.init(arguments, at: path, image: image)
     }
 
-    private init(_ arguments: [String], at path: String) async throws {
+    private init(_ arguments: [String], at path: String, image: String?) async throws {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         try await Self.run("/usr/bin/mount", arguments)
-        self.path = path
+        (self.path, self.image) = (path, image)
     }
 
     deinit {
-        umount2(path, Int32(MNT_DETACH))
+        // Another file system may lie there now.
+        if !isUnmounted.withLock({ $0 }) { umount2(path, Int32(MNT_DETACH)) }
     }
 
     /// Makes a file system in memory larger.
@@ -75,12 +81,21 @@ final class Mount: Sendable {
         guard ioctl(directory, 0x8004_587D, &flags) == 0 else { throw MountError(description: "shutdown: \(errno)") }
     }
 
+    private func setUnmounted() { isUnmounted.withLock { $0 = true } }
+
     /// Unmounts the file system, waiting until no process uses it.
     func unmount() async throws {
         try await waitUntil(every: .milliseconds(10)) {
             if umount2(path, 0) == 0 { return true }
             guard errno == EBUSY else { throw MountError(description: "umount \(path): \(errno)") }
             return false
+        }
+        setUnmounted()
+        guard let image else { return }
+        // The loop device lets go of its file a moment later. A second one on the same file would not see what the first one
+        // has still to write.
+        try await waitUntil(every: .milliseconds(10)) {
+            try await Self.run("/usr/sbin/losetup", ["-j", image]).isEmpty
         }
     }
 

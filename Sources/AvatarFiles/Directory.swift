@@ -258,6 +258,16 @@ package final class Directory: Sendable {
         return name == "." || name == ".." ? nil : name
     }
 
+    /// Whether this directory and `other` are in one file system.
+    ///
+    /// - Throws: `storage` or `readOnly` if the system refuses to tell.
+    package func isInFileSystem(of other: Directory) throws(AvatarStoreError) -> Bool {
+        var (mine, others) = (stat(), stat())
+        guard fstat(descriptor, &mine) == 0 else { throw SystemCallError("stat", path).storeError }
+        guard fstat(other.descriptor, &others) == 0 else { throw SystemCallError("stat", other.path).storeError }
+        return mine.st_dev == others.st_dev
+    }
+
     /// The free bytes of the directory's file system that are available to this user.
     ///
     /// The setting `min-free` is compared with them, and so is the room that rewriting an index needs.

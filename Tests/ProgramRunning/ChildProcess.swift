@@ -74,9 +74,15 @@ package final class ChildProcess: Sendable {
             }
         }
         var identifier: Int32?
-        for try await value in starts { identifier = value }
-        guard let identifier else { throw CancellationError() }
-        self.identifier = identifier
+        do {
+            for try await value in starts { identifier = value }
+            guard let identifier else { throw CancellationError() }
+            self.identifier = identifier
+        } catch {
+            // Without the object that would end it.
+            run.cancel()
+            throw error
+        }
     }
 
     deinit { run.cancel() }

@@ -158,27 +158,52 @@ extension IndexTransaction {
 // MARK: Erasing a contact
 
 extension IndexTransaction {
-    /// Empties the feed of changes if it tells of what is erased: its readers must start over. So they learn of an erasure,
-    /// although no change may name the image. Reads the whole feed.
+    /// Deletes `contact` from the feed of changes, and every change of an image that is gone: of `keys`, and of those
+    /// that the contact had. Reads the whole feed.
     ///
-    /// - Parameter contact: the erased contact; `nil` without one.
-    /// - Parameter keys: the erased images. Those that exist, because another contact uses them, do not count.
+    /// If the feed told of what is erased, its readers must start over: so they learn of an erasure, although no change may name
+    /// the image. The other changes stay. They still tell the images of contacts that are erased later.
+    ///
+    /// - Parameter contact: `nil` to delete changes by key only.
     /// - Parameter isRemoval: whether entries were removed just now, which readers may have.
     /// - Returns: whether a change named `contact`.
     package func eraseChanges(of contact: String?, keys: [AvatarKey], isRemoval: Bool) throws -> Bool {
-        let isNamed =
-            try contact.map {
-                try hasRow("SELECT 1 FROM content_change_owner WHERE contact = ? LIMIT 1", [$0])
-            } ?? false
-        var restarts = isRemoval || isNamed
-        if !restarts {
-            let gone = Set(try keys.filter { try state(of: $0) == nil })
-            try forEachRow("SELECT key FROM content_change", []) { row in
-                restarts = gone.contains(AvatarKey(stored: row.text("key")))
-                return !restarts
+        var gone = Set(keys)
+        var isNamed = false
+        if let contact {
+            let changes = try rows(
+                """
+                SELECT content_change.sequence, content_change.key FROM content_change_owner AS owner
+                JOIN content_change USING (sequence) WHERE owner.contact = ?
+                """,
+                [contact]
+            ) { (sequence: $0.integer("sequence"), key: AvatarKey(stored: $0.text("key"))) }
+            isNamed = !changes.isEmpty
+            try run(KeepsHits("DELETE FROM content_change_owner WHERE contact = ?"), [contact])
+            for change in changes {
+                gone.insert(change.key)
+                try run(
+                    KeepsHits(
+                        """
+                        DELETE FROM content_change WHERE sequence = ?1
+                            AND NOT EXISTS (SELECT 1 FROM content_change_owner WHERE sequence = ?1)
+                        """
+                    ),
+                    [change.sequence]
+                )
             }
         }
-        if restarts { try restartFeed() }
+        gone = try gone.filter { try state(of: $0) == nil }
+        let changes = try rows("SELECT sequence, key FROM content_change") { row in
+            (sequence: row.integer("sequence"), key: AvatarKey(stored: row.text("key")))
+        }
+        .filter { gone.contains($0.key) }
+        for change in changes {
+            try run(KeepsHits("DELETE FROM content_change WHERE sequence = ?"), [change.sequence])
+        }
+        if isRemoval || isNamed || !changes.isEmpty {
+            try run(KeepsHits("UPDATE change_feed SET sequence = sequence + 1, floor = sequence + 1"))
+        }
         return isNamed
     }
 

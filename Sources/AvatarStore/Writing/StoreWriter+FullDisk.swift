@@ -23,9 +23,9 @@ extension StoreWriter {
                 retire(deleted)
                 return result
             } catch let error as AvatarStoreError where error.code == .diskFull {
-                let files = try DiskRoom.make(room, in: places.stored.caches, index)
-                guard !files.isEmpty else { throw error }
-                deleted += files
+                let made = try DiskRoom.make(room, in: places.stored.caches, index)
+                deleted += made.files
+                guard made.helps else { throw error }
                 room *= 2
             }
         }
@@ -66,9 +66,9 @@ extension AvatarStore {
         var configuration = configuration
         configuration.access = .readOnly
         let store = try openForReading(configuration)
-        let files = try DiskRoom.make(bytes, in: store.roots.caches, store.index)
+        let made = try DiskRoom.make(bytes, in: store.roots.caches, store.index)
         try store.closeForReading()
-        return !files.isEmpty
+        return made.helps
     }
 }
 
@@ -77,19 +77,35 @@ private enum DiskRoom {
     /// The bytes that are freed first: enough for a small transaction and the files beside the index.
     static let first = 256 << 10
 
+    /// The files that are deleted before the disk of the index must have gained room.
+    private static let trial = 16
+
     /// Deletes the files of `caches` that would be evicted first, until at least `bytes` bytes are free. Their rows stay.
     ///
-    /// - Returns: the row ids of the deleted files; none if no file is left.
-    static func make(_ bytes: Int, in caches: StoredFiles, _ index: AvatarIndex) throws -> [Int64] {
-        var deleted: [Int64] = []
-        var freed = 0
+    /// Nothing is deleted if the index is on another disk. A few files are, if deleting them frees nothing: they have other hard
+    /// links, as in a backup on the same disk, or the limit is that of a quota.
+    ///
+    /// - Returns: the row ids of the deleted files, and whether the disk of the index has more room now.
+    static func make(
+        _ bytes: Int,
+        in caches: StoredFiles,
+        _ index: AvatarIndex
+    ) throws -> (files: [Int64], helps: Bool) {
+        let folder = index.path.lastIndex(of: "/").map { String(index.path[..<$0]) } ?? "."
+        let disk = try Directory(opening: folder.isEmpty ? "/" : folder)
+        guard try caches.root.isInFileSystem(of: disk) else { return ([], false) }
+        var (deleted, freed, helps) = ([Int64](), 0, false)
+        let before = try disk.freeBytes()
         try index.forEachEvictionFile { file in
             if FilePath.isPublishedName(file.path), try caches.remove(file.path) {
                 deleted.append(file.id)
                 freed += file.sizeBytes
             }
-            return freed < bytes
+            guard freed >= bytes || deleted.count % trial == trial - 1 else { return true }
+            helps = try disk.freeBytes() > before
+            return helps && freed < bytes
         }
-        return deleted
+        if !deleted.isEmpty, !helps { helps = try disk.freeBytes() > before }
+        return (deleted, helps)
     }
 }

@@ -344,7 +344,8 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func quiesce(_ context: ChannelHandlerContext) {
         isEnding = true
         backlog.removeAll()
-        if pending == nil, refusal == nil { close(context: context, mode: .all, promise: nil) }
+        guard pending == nil else { return }
+        if refusal != nil { sendRefusal(context) } else { close(context: context, mode: .all, promise: nil) }
     }
 
     func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {

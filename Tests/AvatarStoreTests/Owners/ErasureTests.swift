@@ -135,6 +135,27 @@ struct ErasureTests {
         }
     }
 
+    /// The image that a contact had before is known from the feed alone.
+    @Test func formerImageIsErased_afterTheErasureOfAnotherContact() async throws {
+        try await StoreFixture.withStore { fixture in
+            let face = SampleImage.png(seed: 1, byteCount: 300)
+            let other = SampleImage.png(seed: 2, byteCount: 300)
+            let former = fixture.serve(face, at: "/former.png")
+            let ada = Contact(id: "ada", avatarURL: fixture.serve(other, at: "/ada.png"))
+            _ = try await fixture.store.sync(contacts: [ada, Contact(id: "ben", avatarURL: former)])
+            let now = Contact(id: "ben", avatarURL: fixture.serve(other, at: "/now.png"))
+            _ = try await fixture.store.sync(contacts: [ada, now])
+            let key = try AvatarKey(url: former)
+            #expect(try fixture.store.details(for: key) != nil)
+
+            #expect(try await fixture.store.remove(contact: "ada", erasing: true).isErased)
+            #expect(try await fixture.store.remove(contact: "ben", erasing: true).isErased)
+
+            #expect(try fixture.store.details(for: key) == nil)
+            #expect(try fixture.find("former") == [])
+        }
+    }
+
     @Test func setAsideAndPartialFilesAreErasedToo() async throws {
         try await StoreFixture.withStore { fixture in
             let face = SampleImage.png(seed: 1, byteCount: 4000)

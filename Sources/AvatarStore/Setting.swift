@@ -86,7 +86,7 @@ public struct Setting: Hashable, Sendable {
     // MARK: Removal
 
     /// Whether an image stays when no contact uses it any more. If not, the next sync also removes those that lost their last
-    /// contact earlier, except images that were read since. Default: 1, yes.
+    /// contact earlier, except images in `documents` and those that a read has fetched or revalidated since. Default: 1, yes.
     public static let keepUnlinked = Setting("keep-unowned", default: 1, in: 0...1, .boolean)
     /// Whether the store keeps the names of contacts. Setting it to 0 removes the names that it has. Default: 1, yes.
     public static let keepNames = Setting("keep-names", default: 1, in: 0...1, .boolean)

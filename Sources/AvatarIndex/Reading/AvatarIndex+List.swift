@@ -108,8 +108,11 @@ extension AvatarIndex {
         }
     }
 
-    /// An image without a contact is not checked again until a read names it (`IndexTransaction.stopChecking`).
-    private static let isUnused = "avatar.host_id IS NOT NULL AND avatar.next_check_ms IS NULL AND NOT \(hasContact)"
+    /// An image without a contact is not checked again until a read names it (`IndexTransaction.stopChecking`). One in
+    /// `documents` is there because a caller wants to keep it.
+    private static let isUnused = """
+        avatar.host_id IS NOT NULL AND avatar.next_check_ms IS NULL AND avatar.storage_class = 0 AND NOT \(hasContact)
+        """
 
     /// The columns that `AvatarListItem.init(_:)` reads.
     private static let overviewColumns = """

@@ -129,7 +129,7 @@ extension StoreWriter {
             var count = 0
             for (id, key) in entries {
                 guard let state = try transaction.state(of: key), state.id == id, state.nextCheck == nil,
-                    try !transaction.hasOwner(id)
+                    state.storageClass == .caches, try !transaction.hasOwner(id)
                 else { continue }
                 try removeIfUnowned(id, key: key, in: transaction, leaving: &surplus)
                 count += 1

@@ -51,7 +51,7 @@ extension AvatarStore {
 }
 
 extension FailingHost {
-    /// What the statistics tell of `host`; `nil` if its last request did not fail.
+    /// The entry of the statistics for `host`; `nil` if its last request did not fail.
     init?(_ host: AilingHost) {
         guard let kind = host.health.failure else { return nil }
         let health = host.health

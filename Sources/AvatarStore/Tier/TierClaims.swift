@@ -96,7 +96,7 @@ struct TierClaims: Sendable {
         try await gate.call(.write) { try await $0.delete(claim.key) }
     }
 
-    /// What is under the key of a claim.
+    /// The object under the key of a claim.
     private enum Sight {
         case absent
         /// A claim with this token.

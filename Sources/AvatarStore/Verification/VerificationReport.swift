@@ -40,7 +40,7 @@ public struct VerificationFault: Hashable, Sendable {
     public var path: String?
     /// The key of one entry concerned, if any.
     public var key: AvatarKey?
-    /// What is wrong, if the kind and the path do not say it: a column of the index and its number.
+    /// The column of the index and its number, if the kind and the path do not name the fault; else `nil`.
     public var detail: String?
 
     init(_ kind: Kind, path: String? = nil, key: AvatarKey? = nil, detail: String? = nil) {

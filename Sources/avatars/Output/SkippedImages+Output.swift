@@ -61,7 +61,7 @@ extension SkippedImages {
         return lines.count == 1 ? ["\(lines[0]) (\(advice))"] : lines + [advice]
     }
 
-    /// How to send requests to paused hosts now; `nil` if there is none that may be asked.
+    /// How to send requests to paused hosts now; `nil` if no paused host may get one.
     ///
     /// - Parameter ignoresPauses: whether the sync ignored the pauses, so that advising it would be useless.
     func pauseAdvice(ignoresPauses: Bool) -> String? {

@@ -93,7 +93,7 @@ struct SyncSummary {
     /// The most elements of the field `failures`. `failureGroups` has all failures.
     private static let failuresInJSON = 50
 
-    /// What a person can do about failures and waiting images, as the text says it beside them.
+    /// The advice about failures and waiting images, as the text has it beside them.
     private var hints: [String] {
         var hints: [String] = []
         if !allowsPrivateNetwork, report.failureGroups.contains(where: { $0.kind == .forbiddenAddress }) {

@@ -49,7 +49,7 @@ enum AnsweredHosts: Equatable, Sendable {
         return name
     }
 
-    /// The name or address in `authority`, in lower case and without the dot that ends a full name; `nil` if there is none.
+    /// The name or address in `authority`, in lower case and without the dot that ends a full name; `nil` without one.
     private static func name(_ authority: String) -> String? {
         let text = authority.lowercased()
         let isLiteral = text.hasPrefix("[")

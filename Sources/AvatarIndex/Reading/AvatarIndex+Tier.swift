@@ -152,4 +152,11 @@ extension AvatarIndex {
             }
         }
     }
+
+    /// The keys that the feed of changes names. Reads the whole feed.
+    package func changedKeys() throws -> [AvatarKey] {
+        try readers.read { connection in
+            try connection.rows("SELECT DISTINCT key FROM content_change") { AvatarKey(stored: $0.text("key")) }
+        }
+    }
 }

@@ -164,10 +164,10 @@ struct TierErasure: Sendable {
         // The store first: it needs no right to write in the tier.
         let digests = try await giveUp(Set(news.map(\.url)))
         try await register(checking: true)
-        // In parts, so that a kill or a deadline keeps the ones before.
-        for start in stride(from: 0, to: news.count, by: Self.partSize) {
+        // In parts, so that a kill or a deadline keeps the ones before. Without digests, a trace is left: the next sync tries again.
+        for start in stride(from: 0, to: digests == nil ? 0 : news.count, by: Self.partSize) {
             let part = news[start..<min(start + Self.partSize, news.count)]
-            _ = try await deleteObjects(of: part.map(\.url), start == 0 ? digests : [])
+            _ = try await deleteObjects(of: part.map(\.url), start == 0 ? digests ?? [] : [])
             for tombstone in part { try await pass(tombstone.url, tombstone.name) }
         }
         let waiting = try index.tierErasures()
@@ -190,10 +190,11 @@ struct TierErasure: Sendable {
         }
     }
 
-    /// Removes the entries at `urls` from the store, without a trace.
+    /// Removes the entries at `urls` from the store, and the traces of those that were removed before or by a process that was
+    /// killed.
     ///
-    /// - Returns: the digests of their pictures.
-    private func giveUp(_ urls: Set<TierURL>) async throws -> [[UInt8]] {
+    /// - Returns: the digests of their pictures; `nil` if a trace is left.
+    private func giveUp(_ urls: Set<TierURL>) async throws -> [[UInt8]]? {
         guard !urls.isEmpty else { return [] }
         var keys: [AvatarKey] = []
         var last: Int64 = 0
@@ -205,10 +206,9 @@ struct TierErasure: Sendable {
                 keys.append(entry.key)
             }
         }
-        guard !keys.isEmpty else { return [] }
         let digests = try keys.compactMap { try index.entry(for: $0)?.sha256 }
-        _ = try await writer.remove(keys, erasing: true, inTier: false, at: clock.now())
-        return digests
+        keys += try index.changedKeys().filter { urls.contains(TierURL($0.rawValue)) }
+        return try await writer.remove(keys, erasing: true, inTier: false, at: clock.now()).isErased ? digests : nil
     }
 
     // MARK: Machines

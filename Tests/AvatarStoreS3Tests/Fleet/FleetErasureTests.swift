@@ -45,6 +45,26 @@ struct FleetErasureTests {
         }
     }
 
+    /// The feed of a machine that removed the image itself still names it.
+    @Test func anErasureTakesTheTracesOfAnImageThatWasRemovedBefore() async throws {
+        try await Fleet.run { fleet in
+            let people = fleet.people(2)
+            let key = try AvatarKey(url: fleet.origin.url("/1.png"))
+            for name in ["a", "b"] { _ = try await fleet.sync(name, people) }
+            try await fleet.withMachine("b") { store in
+                _ = try await store.remove(key)
+                #expect(try store.changes(since: 0).contains { $0.key == key })
+            }
+            _ = try await fleet.withMachine("a") { try await $0.remove(key, erasing: true) }
+
+            _ = try await fleet.sync("b", [people[0]])
+
+            _ = try await fleet.withMachine("b") { store in
+                #expect(throws: AvatarStoreError.self) { try store.changes(since: 1) }
+            }
+        }
+    }
+
     @Test func anErasureWithoutTheTierIsCarriedOutAtTheNextSync() async throws {
         try await Fleet.run { fleet in
             let people = fleet.people(2)

@@ -169,9 +169,11 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
             )
             defer { if case .path(let path) = socket { unlink(path) } }
             announce(socket, server, isOpen: token == nil)
-            Hangup.shared.handle { [isSyncing] in
-                Task { await readAgain(current, isSyncing ? alarm : nil) }
-            }
+            // One after the other, so that the token of the last signal stays in force.
+            let hangups = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            Hangup.shared.handle { hangups.continuation.yield() }
+            let reading = Task { for await _ in hangups.stream { await readAgain(current, isSyncing ? alarm : nil) } }
+            defer { reading.cancel() }
             try await Self.run(server, isSyncing ? try periodicSync(of: store, alarm) : nil)
         }
     }

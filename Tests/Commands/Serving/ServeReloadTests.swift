@@ -45,6 +45,23 @@ import Testing
         }
     }
 
+    /// Several signals in a row leave the last token in force.
+    @Test func lastOfSeveralHangupsCounts() async throws {
+        let workplace = try Workplace()
+        try workplace.write("people.json", "[{\"id\": \"ada\"}]")
+        try await workplace.run("sync", "people.json").requireSuccess()
+        try writeToken("token-number-0-of-this-test", in: workplace)
+        try await RunningServer.with(["--token-file", "token"], in: workplace) { server in
+            for number in 1...20 {
+                try writeToken("token-number-\(number)-of-this-test", in: workplace)
+                server.program.signal(SIGHUP)
+            }
+            let last = bearer("token-number-20-of-this-test")
+            let reply = try await ServedStore.wait(for: "/contacts/ada", last, at: server) { $0.status == 200 }
+            #expect(reply.status == 200)
+        }
+    }
+
     @Test func hangupEndsNoServerWithoutFiles() async throws {
         try await ServedStore.served { server, _ in
             server.program.signal(SIGHUP)

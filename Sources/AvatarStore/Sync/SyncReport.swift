@@ -170,7 +170,7 @@ public struct SyncReport: Sendable {
     mutating func fail(_ kind: FailureKind) {
         failed += 1
         switch kind {
-        case .unreachable, .timeout: unanswered += 1
+        case .unreachable, .timeout, .tooManyOpenFiles: unanswered += 1
         // No request was sent, or none that an origin could answer.
         case .forbiddenAddress, .unsupportedURL, .storage: break
         default: answered += 1

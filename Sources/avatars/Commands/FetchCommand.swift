@@ -115,7 +115,8 @@ struct FetchCommand: AsyncParsableCommand {
         mutating func add(_ result: ImageResult) {
             guard let kind = result.kind else { return succeeded += 1 }
             failed += 1
-            if [.unreachable, .timeout, .offline].contains(kind) || pausedHosts.contains(where: result.isOf) { return }
+            let unanswered: Set<FailureKind> = [.unreachable, .timeout, .offline, .tooManyOpenFiles]
+            if unanswered.contains(kind) || pausedHosts.contains(where: result.isOf) { return }
             answered += 1
         }
 

@@ -45,6 +45,8 @@ final class AccessRecorder: Sendable {
     /// The latest time given out, in microseconds.
     private let lastTime = Atomic<Int64>(0)
     private let isTimerRunning = Atomic(false)
+    /// A queue of its own: the shared ones need /proc to size their threads.
+    private let timerQueue = DispatchQueue(label: "avatars.accesses")
     private let isFlushRequested = Atomic(false)
     /// `false` until a writer is connected: until then no times are gathered.
     private let isGathering = Atomic(false)
@@ -151,7 +153,7 @@ final class AccessRecorder: Sendable {
         guard !isTimerRunning.load(ordering: .acquiring),
             !isTimerRunning.exchange(true, ordering: .acquiringAndReleasing)
         else { return }
-        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Self.longestDelay)) { [weak self] in
+        timerQueue.asyncAfter(deadline: .now() + .seconds(Self.longestDelay)) { [weak self] in
             self?.timerFired()
         }
     }

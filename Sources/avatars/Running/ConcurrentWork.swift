@@ -11,7 +11,8 @@ func withBlockingThread<Result: Sendable>(_ work: @escaping @Sendable () throws 
     return try await withTaskCancellationHandler {
         try await withCheckedThrowingContinuation { continuation in
             waiter.wait(continuation)
-            DispatchQueue.global().async {
+            // A queue of its own: the shared ones need /proc to size their threads.
+            DispatchQueue(label: "avatars.blocking").async {
                 waiter.resume(with: Swift.Result(catching: work))
             }
         }

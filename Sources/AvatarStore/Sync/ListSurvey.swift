@@ -139,7 +139,8 @@ extension ContactRecord {
     /// An estimate of the record's size in memory, in bytes.
     fileprivate var byteCount: Int {
         guard case .contact(let contact) = self else { return 200 }
-        return contact.images.reduce(300 + contact.id.utf8.count + contact.emails.count * 50) { sum, image in
+        let texts = contact.id.utf8.count + (contact.name?.utf8.count ?? 0) + contact.emails.count * 50
+        return contact.images.reduce(300 + texts) { sum, image in
             switch image {
             case .url(let url): sum + url.utf8.count
             case .photo(let photo): sum + photo.bytes.count

@@ -122,7 +122,7 @@ struct EngineTests {
     @Test func oneOfEightCreatorsWins() async throws {
         let tier = try #require(Engine.seaweedFS).tier()
         // SeaweedFS makes the losers wait for a second each.
-        for round in 0..<3 {
+        for round in 0..<(Engine.isThorough ? 3 : 1) {
             let results = try await withThrowingTaskGroup(of: SharedTierCreation.self) { group in
                 for writer in UInt8(0)..<8 { group.addTask { try await tier.create("claim/\(round)", [writer]) } }
                 return try await group.reduce(into: []) { $0.append($1) }

@@ -233,7 +233,7 @@ import Testing
         let workplace = try Workplace()
         try workplace.write("bad.json", "[{")
         var peaks: [Int] = []
-        for count in [50_000, 1_000_000] {
+        for count in [50_000, 500_000] {
             let rows = (0..<count).map { "\($0),\"Person, \($0)\",https://a.example/\($0)\r\n" }
             try workplace.write("people.csv", "id,name,photo\r\n" + rows.joined())
             let program = try await workplace.start(["sync", "people.csv", "bad.json"])
@@ -247,7 +247,7 @@ import Testing
             peaks.append(peak)
         }
 
-        #expect(peaks[1] - peaks[0] < 20_000_000)
+        #expect(peaks[1] - peaks[0] < 10_000_000)
     }
     #endif
 }

@@ -1,3 +1,5 @@
+import AvatarContacts
+import AvatarStore
 import Foundation
 import Testing
 
@@ -5,21 +7,47 @@ import Testing
 struct DemoCommandTests {
     @Test func everyClaimHoldsAndTheSuggestedCommandsWork() async throws {
         try await withTemporaryFolder { folder in
-            let demo = try await run("\(Program.executable.path) demo --keep new", in: folder)
+            let demo = try await run("\(Program.executable.path) demo --keep kept --open", in: folder)
 
             #expect(demo.status == 0)
             #expect(demo.errors == "")
-            #expect(demo.output.contains("claims held."))
-            #expect(!demo.output.contains("\u{1B}") && !demo.output.contains("\r"))
-            let lines = demo.output.split(separator: "\n").map(String.init)
-            let start = try #require(lines.firstIndex { $0.hasPrefix("   export AVATARS_STORE=\(folder)/new") })
-            #expect(lines.count - start == 5)
+            #expect(demo.output.contains("\n12 of 12 claims held."))
+            #expect(!demo.output.contains("✗") && !demo.output.contains("\u{1B}") && !demo.output.contains("\r"))
+            let lines = demo.output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+            #expect(lines.count < 80 && lines.allSatisfy { $0.count <= 80 || $0.contains("/") })
+            try await expectStore(in: folder + "/kept")
 
-            let commands = try await run(lines[start...].joined(separator: " &&\n"), in: folder)
+            let gallery = "\(folder)/kept-gallery/index.html"
+            // The output is a file, so no browser is started.
+            #expect(demo.output.hasSuffix("\nThe contacts and their images, for a browser: \(gallery)\n"))
+            let page = try String(contentsOfFile: gallery, encoding: .utf8)
+            #expect(page.contains("1000 contacts, as of "))
+
+            let start = try #require(lines.firstIndex { $0.hasPrefix("   export AVATARS_STORE=\(folder)/kept") })
+            let suggested = lines[start...].prefix { $0.hasPrefix("   ") }
+            #expect(suggested.count == 5)
+            let commands = try await run(suggested.joined(separator: " &&\n"), in: folder)
             #expect(commands.status == 0)
             #expect(commands.errors.split(separator: "\n").allSatisfy { $0.contains("there may be more") })
             #expect(commands.output.contains("/photos/"))
         }
+    }
+
+    private func expectStore(in directory: String) async throws {
+        let list = try ContactList.open(file: directory + "/contacts.json")
+        #expect(try list.validate() == 1000)
+        var configuration = AvatarStore.Configuration(directory: directory)
+        configuration.access = .readOnly
+        let store = try await AvatarStore.open(configuration)
+        let statistics = try store.statistics()
+        #expect(statistics.budgetBytes == 2_000_000)
+        #expect(statistics.cachesBytes > 900_000 && statistics.cachesBytes <= 1_000_000)
+        #expect(statistics.states[.own] == 1)
+        #expect(statistics.pendingBytes == 0)
+        let preview = try await store.syncPreview(list)
+        #expect(preview.contacts == 1000)
+        #expect(preview.fresh > 200 && preview.toFetch + preview.skipped > 500)
+        try await store.close()
     }
 
     @Test func withoutKeepNothingIsLeft() async throws {
@@ -42,20 +70,6 @@ struct DemoCommandTests {
             #expect(demo.output == "")
             #expect(demo.errors.contains("\(folder)/kept\" is not empty"))
             #expect(try FileManager.default.subpathsOfDirectory(atPath: folder + "/kept") == ["file"])
-        }
-    }
-
-    @Test func galleryIsExportedAndItsPathPrinted() async throws {
-        try await withTemporaryFolder { folder in
-            let demo = try await run("\(Program.executable.path) demo --keep kept --open", in: folder)
-
-            #expect(demo.status == 0)
-            #expect(demo.errors == "")
-            let path = "\(folder)/kept-gallery/index.html"
-            // The output is a file, so no browser is started.
-            #expect(demo.output.hasSuffix("\nThe contacts and their images, for a browser: \(path)\n"))
-            let page = try String(contentsOfFile: path, encoding: .utf8)
-            #expect(page.contains("1000 contacts, as of "))
         }
     }
 

@@ -6,6 +6,8 @@ import Testing
 @testable import avatars
 
 @Suite(.timeLimit(.minutes(5))) struct HelpTests {
+    /// The completion script, made once.
+    private static let bashScript = Task { try await Workplace().run("--generate-completion-script", "bash").bytes }
     private static let commands = Avatars.configuration.subcommands.compactMap { $0.configuration.commandName }
 
     @Test func helpNamesEveryCommand() async throws {
@@ -70,7 +72,7 @@ import Testing
 
     @Test func bashCompletesCommandsAndOptions() async throws {
         let workplace = try Workplace()
-        try workplace.write("script", try await workplace.run("--generate-completion-script", "bash").bytes)
+        try workplace.write("script", try await Self.bashScript.value)
         try workplace.write(
             "complete.bash",
             """
@@ -107,7 +109,7 @@ import Testing
     ])
     func bashCompletesFilesAndNames(words: [String], expected: [String]) async throws {
         let workplace = try Workplace()
-        try workplace.write("script", try await workplace.run("--generate-completion-script", "bash").bytes)
+        try workplace.write("script", try await Self.bashScript.value)
         try workplace.write("complete.bash", Self.bashDriver)
         try workplace.write("people.json", "[]")
         try FileManager.default.createDirectory(atPath: workplace.path("pictures"), withIntermediateDirectories: false)
@@ -127,7 +129,7 @@ import Testing
     )
     func bashCompletesWhatTheStoreHas(words: [String], expected: [String]) async throws {
         let workplace = try Workplace()
-        try workplace.write("script", try await workplace.run("--generate-completion-script", "bash").bytes)
+        try workplace.write("script", try await Self.bashScript.value)
         // The script calls the program by its name.
         let path = "PATH=\(Program.executable.deletingLastPathComponent().path):$PATH\n"
         try workplace.write("complete.bash", path + Self.bashDriver)

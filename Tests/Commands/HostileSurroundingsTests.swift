@@ -174,7 +174,7 @@ import Testing
             )
             #expect(sync.status == 0, "\(sync.messages)")
             #expect(try sync.object.number("fetched") == 40)
-            for command in Array(repeating: ["verify", "--json"], count: 10) + [
+            for command in Array(repeating: ["verify", "--json"], count: TestMode.isThorough ? 10 : 3) + [
                 ["stats"], ["trim"], ["backup", "copy"],
             ] {
                 let run = try await HiddenProcesses.run(command, in: workplace)

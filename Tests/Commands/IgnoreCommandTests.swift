@@ -128,7 +128,7 @@ import Testing
 
     /// The program is killed while it removes the picture from thousands of entries.
     @Test(.timeLimit(.minutes(10))) func killLeavesWholeSteps_andTheNextCallContinues() async throws {
-        let count = TestMode.isThorough ? 20_000 : 4_000
+        let count = TestMode.isThorough ? 20_000 : 2_000
         try await withSilhouettes(count) { workplace, _ in
             var kills = 0
             for round in 0..<8 {

@@ -53,6 +53,8 @@ import Testing
                 "0.2",
                 "--per-host",
                 "1",
+                "--timeout",
+                "3",
                 Self.network,
                 "--json"
             )

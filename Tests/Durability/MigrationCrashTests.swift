@@ -38,7 +38,7 @@ struct MigrationCrashTests {
         for call in ["pwrite64", "fdatasync", "unlink"] {
             // A thread's first, second, third … call; some numbers are beyond the last call of a thread.
             let count = whole.trace.calls.count { $0.name == call && $0.paths.contains { $0.contains("index.sqlite") } }
-            let step = TestMode.isThorough ? 1 : max(1, count / 3)
+            let step = TestMode.isThorough ? 1 : max(1, count / 2)
             for number in stride(from: 1, through: max(1, count), by: step) {
                 let store = "\(call)-\(number)"
                 try copy("base", store, in: workplace)

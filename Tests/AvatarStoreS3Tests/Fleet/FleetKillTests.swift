@@ -17,7 +17,7 @@ struct FleetKillTests {
     private static let pictures = 40
     /// The rounds. A long run sets their number.
     private static let rounds =
-        ProcessInfo.processInfo.environment["AVATARS_FLEET_ROUNDS"].flatMap { Int($0) } ?? (Engine.isThorough ? 60 : 8)
+        ProcessInfo.processInfo.environment["AVATARS_FLEET_ROUNDS"].flatMap { Int($0) } ?? (Engine.isThorough ? 60 : 4)
 
     @Test func killedMachinesLeaveNoWrongByte() async throws {
         // An engine of its own, because it is killed too.

@@ -98,7 +98,7 @@ import Testing
                     return reader
                 }
             }
-            for _ in 0..<(TestMode.isThorough ? 1_000 : 30) {
+            for _ in 0..<(TestMode.isThorough ? 1_000 : 15) {
                 pictures.nextVersion()
                 let requests = origin.requestCount + Int.random(in: 1...Self.contacts, using: &random)
                 let sync = try await workplace.start(["sync", "people.ndjson", "--allow-private-network", "--quiet"])
@@ -116,7 +116,7 @@ import Testing
             // The next request shows what the last sync stored.
             let last = try await server.ask("/contacts/c0/picture")
             #expect(
-                pictures.picture(try #require(last["etag"]))?.version == (TestMode.isThorough ? 1_001 : 31),
+                pictures.picture(try #require(last["etag"]))?.version == (TestMode.isThorough ? 1_001 : 16),
                 comment
             )
         }

@@ -29,8 +29,9 @@ struct EngineSettings: Sendable {
     static let drainTime: Int64 = 1_000
     /// The maximum time in which a small body is collected before the head is delivered without it, in milliseconds.
     static let collectingTime: Int64 = 250
-    /// The maximum number of unused connections that are kept; fewer with few descriptors.
-    private static let mostKept = 100
+    /// The maximum number of connections that are open, in use and unused; fewer with few descriptors. It is several times the
+    /// usual number of requests at once, so that a host whose turn comes again has its connection still.
+    private static let mostConnections = 1_024
 
     /// The settings that `configuration` asks for.
     ///
@@ -54,7 +55,7 @@ struct EngineSettings: Sendable {
         var settings = avatar_settings()
         settings.connect_timeout_ms = connectTimeout
         settings.connections_per_host = hasForwardingProxy ? max(64, connectionsPerHost) : connectionsPerHost
-        settings.kept_connections = min(Self.mostKept, DescriptorLimit.mostUnused)
+        settings.most_connections = min(Self.mostConnections, DescriptorLimit.mostConnections)
         settings.kept_seconds = Self.keptSeconds
         settings.attempts = Self.attempts
         settings.head_bytes = ResponseHeadLimits.maximumBytes

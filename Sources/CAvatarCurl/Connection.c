@@ -92,9 +92,13 @@ static bool is_clean(avatar_exchange *exchange, const char *peer, int peer_port,
     avatar_engine *engine = exchange->engine;
     exchange->new_socket = CURL_SOCKET_BAD;
     exchange->uses_kept = false;
-    for (size_t index = 0; index < engine->connection_count; index++) {
+    uint32_t *last = &engine->by_port[(uint16_t)local_port];
+    for (size_t step = 0; step < engine->connection_count; step++) {
+        // All of them in turn, beginning with the one that it was.
+        size_t index = (step + *last) % engine->connection_count;
         avatar_connection *connection = &engine->connections[index];
         if (!is_between(connection, peer, peer_port, local_port)) continue;
+        *last = (uint32_t)index;
         if (!connection->is_kept) {
             exchange->new_socket = connection->descriptor;
             return true;

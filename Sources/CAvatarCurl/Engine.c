@@ -66,9 +66,12 @@ avatar_engine *avatar_engine_new(const avatar_settings *settings, avatar_callbac
     if (settings->certificate_folder) {
         engine->certificate_folder = copied(settings->certificate_folder, strlen(settings->certificate_folder));
     }
+    engine->by_port = calloc(65536, sizeof *engine->by_port);
     errno = 0;
     engine->multi = curl_multi_init();
-    bool has_memory = engine->multi && (!settings->certificates || engine->certificates)
+    engine->share = curl_share_init();
+    bool has_memory = engine->by_port && engine->multi && engine->share
+        && (!settings->certificates || engine->certificates)
         && (!settings->certificate_folder || engine->certificate_folder);
     // Without descriptors the multi handle comes without the pair of sockets that ends a wait.
     if (!has_memory || curl_multi_wakeup(engine->multi) != CURLM_OK) {
@@ -77,16 +80,20 @@ avatar_engine *avatar_engine_new(const avatar_settings *settings, avatar_callbac
         errno = error ? error : EMFILE;
         return NULL;
     }
+    // One thread uses it, so it needs no locks.
+    curl_share_setopt(engine->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
     curl_multi_setopt(engine->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
     curl_multi_setopt(engine->multi, CURLMOPT_MAX_HOST_CONNECTIONS, settings->connections_per_host);
-    curl_multi_setopt(engine->multi, CURLMOPT_MAXCONNECTS, settings->kept_connections);
+    curl_multi_setopt(engine->multi, CURLMOPT_MAXCONNECTS, settings->most_connections);
     avatar_engine_tick(engine);
     return engine;
 }
 
 void avatar_engine_free(avatar_engine *engine) {
     if (engine->multi) curl_multi_cleanup(engine->multi);
+    if (engine->share) curl_share_cleanup(engine->share);
     free(engine->connections);
+    free(engine->by_port);
     free(engine->certificates);
     free(engine->certificate_folder);
     free(engine);

@@ -33,7 +33,9 @@ static void set_callbacks(avatar_exchange *exchange) {
 // A field of HTTP/1.0 days, which libcurl would send to proxies.
 static struct curl_slist no_proxy_connection = {(char *)"Proxy-Connection:", NULL};
 
-static void set_connection(CURL *easy, const avatar_settings *settings) {
+static void set_connection(CURL *easy, const avatar_engine *engine) {
+    const avatar_settings *settings = &engine->settings;
+    curl_easy_setopt(easy, CURLOPT_SHARE, engine->share);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, settings->connect_timeout_ms);
     curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, settings->kept_seconds);
@@ -77,7 +79,7 @@ avatar_exchange *avatar_exchange_new(avatar_engine *engine) {
     CURL *easy = exchange->easy;
     set_protocols(easy);
     set_callbacks(exchange);
-    set_connection(easy, &engine->settings);
+    set_connection(easy, engine);
     set_trust(easy, engine);
     // Redirects are followed by Swift, which judges each hop.
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);

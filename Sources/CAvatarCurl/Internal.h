@@ -19,9 +19,13 @@ typedef struct {
 
 struct avatar_engine {
     CURLM *multi;
+    // What the exchanges know of TLS sessions, so that a connection that is opened again is resumed.
+    CURLSH *share;
     avatar_connection *connections;
     size_t connection_count;
     size_t connection_capacity;
+    // By local port: where in `connections` the one with this port was found last.
+    uint32_t *by_port;
     avatar_callbacks callbacks;
     avatar_settings settings;
     char *certificates;

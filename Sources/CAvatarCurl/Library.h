@@ -16,12 +16,13 @@ bool avatar_curl_load(void);
 #define AVATAR_CURL_FUNCTIONS(each) \
     each(easy_cleanup) each(easy_getinfo) each(easy_init) each(easy_pause) each(easy_setopt) each(global_init) \
     each(multi_add_handle) each(multi_cleanup) each(multi_info_read) each(multi_init) each(multi_perform) \
-    each(multi_poll) each(multi_remove_handle) each(multi_setopt) each(multi_wakeup) each(slist_append) \
-    each(slist_free_all) each(version_info)
+    each(multi_poll) each(multi_remove_handle) each(multi_setopt) each(multi_wakeup) each(share_cleanup) \
+    each(share_init) each(share_setopt) each(slist_append) each(slist_free_all) each(version_info)
 
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 #undef curl_multi_setopt
+#undef curl_share_setopt
 
 #define AVATAR_CURL_MEMBER(name) __typeof__(&curl_##name) name;
 struct avatar_curl_library { AVATAR_CURL_FUNCTIONS(AVATAR_CURL_MEMBER) };
@@ -43,6 +44,9 @@ extern struct avatar_curl_library avatar_curl;
 #define curl_multi_remove_handle avatar_curl.multi_remove_handle
 #define curl_multi_setopt avatar_curl.multi_setopt
 #define curl_multi_wakeup avatar_curl.multi_wakeup
+#define curl_share_cleanup avatar_curl.share_cleanup
+#define curl_share_init avatar_curl.share_init
+#define curl_share_setopt avatar_curl.share_setopt
 #define curl_slist_append avatar_curl.slist_append
 #define curl_slist_free_all avatar_curl.slist_free_all
 #define curl_version_info avatar_curl.version_info

@@ -28,9 +28,10 @@ typedef struct {
 // The settings that all exchanges share. The strings are copied.
 typedef struct {
     long connect_timeout_ms;
-    // How many connections to one host may exist, and how many unused ones are kept in all.
+    // How many connections to one host may exist, and how many in all, in use and unused. Beyond it, the one that was used
+    // longest ago is closed.
     long connections_per_host;
-    long kept_connections;
+    long most_connections;
     // How long an unused connection is kept.
     long kept_seconds;
     // How often a request may be sent in all, if connections are lost before a response.

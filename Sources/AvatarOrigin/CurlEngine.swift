@@ -403,7 +403,8 @@ final class CurlEngine {
             status: Int(state.status),
             fields: fields,
             location: state.is_redirect ? location : nil,
-            body: body
+            body: body,
+            isMultiplexed: state.version >= 2
         )
     }
 

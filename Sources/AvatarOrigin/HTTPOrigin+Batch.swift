@@ -57,7 +57,8 @@ private final class BegunTransfer: BegunRequest {
                 let answer = try result.get()
                 try origin.check(answer, hops.url)
                 self.answer.withLock { $0 = answer }
-                let head = OriginHead(status: answer.status, fields: answer.fields)
+                var head = OriginHead(status: answer.status, fields: answer.fields)
+                head.isMultiplexed = answer.isMultiplexed
                 arrival(.success(OriginArrival(head: head, body: answer.body)))
             } catch {
                 arrival(.failure(error))

@@ -118,6 +118,7 @@ public final class HTTPOrigin: OriginClient {
                 body: answer.body.map { OriginBody($0) } ?? OriginBody { [transfer] in try await transfer.next() }
             )
             response.redirection = hops.redirection
+            response.isMultiplexed = first.isMultiplexed
             return try await receive(response)
         } catch var error as OriginError where hops.redirection != nil {
             error.redirectedHost = hops.url.host?.description

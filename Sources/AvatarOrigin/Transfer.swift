@@ -16,6 +16,8 @@ final class Transfer: Sendable {
         let location: String?
         /// The whole body; `nil` if more follows, or for a redirect, whose body is dropped.
         let body: [UInt8]?
+        /// Whether it came over HTTP/2.
+        let isMultiplexed: Bool
     }
 
     /// Called once, on any thread.

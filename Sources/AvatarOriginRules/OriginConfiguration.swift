@@ -23,7 +23,7 @@ public struct OriginConfiguration: Sendable {
     public var maximumRedirects: Int
     /// The maximum number of simultaneous HTTP/1.1 connections per host (name and port); at least 1. Further requests
     /// wait in the client for a connection. Default: `nil`, in a store as many as its
-    /// `AvatarStore.Configuration.connectionsPerHost` allows requests, else 8.
+    /// `AvatarStore.Configuration.connectionsPerHost` allows requests, else 16.
     public var connectionsPerHost: Int?
     /// The time limit for a connection to come up, in seconds. Default: 10.
     public var connectTimeoutSeconds: Int
@@ -65,7 +65,7 @@ public struct OriginConfiguration: Sendable {
     }
 
     /// The connections per host of a client without a store's limit.
-    package var poolLimit: Int { connectionsPerHost ?? 8 }
+    package var poolLimit: Int { connectionsPerHost ?? 16 }
 
     /// The kind of address guard that this configuration has.
     package var addressGuard: AddressGuard { allowsPrivateNetworks ? .privateNetworks : .globalOnly }

@@ -55,13 +55,19 @@ extension AvatarStore {
         /// Whether the network is metered at this moment, so that the smaller image is fetched if there is one
         /// (`FetchOptions.lowDataURL`). Called before each fetch, on any thread. Default: always `false`.
         public var isConstrained: @Sendable () -> Bool
-        /// The most requests at once, of reads and syncs together; at least 1. Default: 64.
+        /// The most requests at once, of reads and syncs together; at least 1. Default: 256. With few file descriptors, the
+        /// store's own client sends fewer.
         public var connections: Int
-        /// The most requests at once to one host (name and port), of reads and syncs together; at least 1. Default: 8.
+        /// The most requests at once to one host (name and port), of reads and syncs together; at least 1. Default: `nil`, the
+        /// store finds out what the host bears.
+        ///
+        /// It begins with 6 requests and goes up to 16; over HTTP/2, which carries them on one connection, from 32 to 100. It goes
+        /// up while answers come without trouble and no slower than before, and down by half after 429, 503, a lost connection or
+        /// a time-out.
         ///
         /// A sync may ask for fewer (`SyncOptions.connectionsPerHost`). The store's own client opens as many HTTP/1.1
         /// connections, unless `HTTPOrigin.Configuration.connectionsPerHost` is set.
-        public var connectionsPerHost: Int
+        public var connectionsPerHost: Int?
         /// The client that sends requests. Default: `nil`, the store's own client if the package was built with it.
         public var originClient: (any OriginClient)?
         #if HTTPOrigin
@@ -99,8 +105,8 @@ extension AvatarStore {
             respectsNoStore: Bool = false,
             timeout: Duration = .seconds(60),
             isConstrained: @escaping @Sendable () -> Bool = { false },
-            connections: Int = 64,
-            connectionsPerHost: Int = 8,
+            connections: Int = 256,
+            connectionsPerHost: Int? = nil,
             originClient: (any OriginClient)? = nil,
             http: HTTPOrigin.Configuration = HTTPOrigin.Configuration(),
             clock: (any WallClock)? = nil,
@@ -139,8 +145,8 @@ extension AvatarStore {
             respectsNoStore: Bool = false,
             timeout: Duration = .seconds(60),
             isConstrained: @escaping @Sendable () -> Bool = { false },
-            connections: Int = 64,
-            connectionsPerHost: Int = 8,
+            connections: Int = 256,
+            connectionsPerHost: Int? = nil,
             originClient: (any OriginClient)? = nil,
             http: HTTPOrigin.Configuration = HTTPOrigin.Configuration(),
             clock: (any WallClock)? = nil,
@@ -177,8 +183,8 @@ extension AvatarStore {
             respectsNoStore: Bool = false,
             timeout: Duration = .seconds(60),
             isConstrained: @escaping @Sendable () -> Bool = { false },
-            connections: Int = 64,
-            connectionsPerHost: Int = 8,
+            connections: Int = 256,
+            connectionsPerHost: Int? = nil,
             originClient: (any OriginClient)? = nil,
             clock: (any WallClock)? = nil,
             logger: Logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() },
@@ -215,8 +221,8 @@ extension AvatarStore {
             respectsNoStore: Bool = false,
             timeout: Duration = .seconds(60),
             isConstrained: @escaping @Sendable () -> Bool = { false },
-            connections: Int = 64,
-            connectionsPerHost: Int = 8,
+            connections: Int = 256,
+            connectionsPerHost: Int? = nil,
             originClient: (any OriginClient)? = nil,
             clock: (any WallClock)? = nil,
             logger: Logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() },
@@ -257,11 +263,9 @@ extension AvatarStore {
                 )
             }
             #endif
-            guard connections > 0, connectionsPerHost > 0 else {
-                throw AvatarStoreError(
-                    .invalidConfiguration,
-                    "`connections` (\(connections)) and `connectionsPerHost` (\(connectionsPerHost)) must be at least 1."
-                )
+            for (name, value) in [("connections", connections), ("connectionsPerHost", connectionsPerHost ?? 1)] {
+                guard value < 1 else { continue }
+                throw AvatarStoreError(.invalidConfiguration, "`\(name)` must be at least 1, not \(value).")
             }
             guard fileMode & ~0o666 == 0, fileMode & 0o600 == 0o600 else {
                 throw AvatarStoreError(

@@ -289,8 +289,8 @@ public final class AvatarStore: Sendable {
     var roots: StoredRoots { parts.roots }
     var clock: any WallClock { configuration.clock }
     var metrics: StoreMetrics { fetching.metrics }
-    /// The connection slots, in all and per host.
-    var slots: FetchSlots { fetching.slots }
+    /// The requests of reads, batches and the sync.
+    var requests: RequestQueue { fetching.requests }
 
     /// The writer and its directories.
     ///

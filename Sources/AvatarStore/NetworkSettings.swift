@@ -23,7 +23,7 @@ package struct TextSetting: Hashable, Sendable {
 package struct NetworkSettings: Sendable {
     /// The most requests at once; `nil` for the default.
     package var connections: Int?
-    /// The most requests at once to one host; `nil` for the default.
+    /// The most requests at once to one host; `nil` to find out what a host bears.
     package var connectionsPerHost: Int?
     /// Whether requests may go to private addresses; `nil` for the default.
     package var allowsPrivateNetworks: Bool?
@@ -37,7 +37,7 @@ package struct NetworkSettings: Sendable {
 
     init(in index: AvatarIndex) throws {
         connections = try index.setting(Setting.connections.name).map(Int.init)
-        connectionsPerHost = try index.setting(Setting.connectionsPerHost.name).map(Int.init)
+        connectionsPerHost = try index.setting(Setting.connectionsPerHost.name).flatMap { $0 > 0 ? Int($0) : nil }
         allowsPrivateNetworks = try index.setting(Setting.allowsPrivateNetworks.name).map { $0 != 0 }
         userAgent = try index.textSetting(TextSetting.userAgent.name)
         trustRootsFile = try index.textSetting(TextSetting.trustRootsFile.name)

@@ -99,10 +99,10 @@ public struct Setting: Hashable, Sendable {
 
     // MARK: Network
 
-    /// The most requests at once of a program that takes its network options from the store. Default: 64.
-    package static let connections = Setting("connections", default: 64, in: 1...4096, .count)
-    /// The most requests at once to one host of such a program. Default: 8.
-    package static let connectionsPerHost = Setting("per-host", default: 8, in: 1...4096, .count)
+    /// The most requests at once of a program that takes its network options from the store. Default: 256.
+    package static let connections = Setting("connections", default: 256, in: 1...4096, .count)
+    /// The most requests at once to one host of such a program; 0: it finds out what a host bears. Default: 0.
+    package static let connectionsPerHost = Setting("per-host", default: 0, in: 0...4096, .count)
     /// Whether requests of such a program may go to private addresses. Default: 0, no.
     package static let allowsPrivateNetworks = Setting("allow-private-network", default: 0, in: 0...1, .boolean)
 

@@ -200,7 +200,7 @@ struct AvatarLoaderTests {
                 let url = fixture.serve(Pictures.face(number), at: "/\(name).png")
                 return AvatarLoader(url: url, from: fixture.store, startsAtOnce: true)
             }
-            try await waitUntil { fixture.store.slots.waitingCount >= 3 }
+            try await waitUntil { fixture.store.requests.waitingCount >= 3 }
             loaders[2].priority = .high
             loaders[0].priority = .background
             #expect(busy.isLoading)

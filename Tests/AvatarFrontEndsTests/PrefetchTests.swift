@@ -51,13 +51,13 @@ struct PrefetchTests {
 
     @Test func readOvertakesThePrefetch() async throws {
         try await withBusyPrefetch(limit: 4, ["a", "b", "c"]) { fixture, prefetcher, hang, urls in
-            try await waitUntil { fixture.store.slots.waitingCount >= 3 }
+            try await waitUntil { fixture.store.requests.waitingCount >= 3 }
             let other = fixture.serve(Pictures.face(9), at: "/other.png")
             // One image that is also in the queue, and one that is not.
             async let wanted = fixture.store.avatar(for: urls[2])
             try await waitUntil { fixture.store.waiterCount(of: try AvatarKey(url: urls[2])) >= 2 }
             async let unexpected = fixture.store.avatar(for: other)
-            try await waitUntil { fixture.store.slots.waitingCount >= 4 }
+            try await waitUntil { fixture.store.requests.waitingCount >= 4 }
 
             prefetcher.cancel([hang])
 

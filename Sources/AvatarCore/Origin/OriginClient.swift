@@ -121,6 +121,9 @@ public struct OriginResponse {
     /// URL in `OriginRequest.conditionalURL`, the image is fresh only as long as each redirect is (RFC 9111 section 4), and
     /// a failure counts against the final host.
     public var redirection: Redirection?
+    /// Whether the requested host, before any redirect, answered over a protocol that carries many requests on one connection,
+    /// such as HTTP/2. The store then sends it more of them at once. Default: `false`.
+    public var isMultiplexed = false
 
     /// A response with these values. Default: without redirects.
     public init(status: Int, fields: HTTPFields, body: OriginBody, redirection: Redirection? = nil) {
@@ -212,6 +215,8 @@ public struct OriginHead: Sendable {
     public var status: Int
     /// The header fields.
     public var fields: HTTPFields
+    /// As `OriginResponse.isMultiplexed`. Default: `false`.
+    public var isMultiplexed = false
 
     /// A head with `status` and `fields`.
     public init(status: Int, fields: HTTPFields) {

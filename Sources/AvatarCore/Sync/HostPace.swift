@@ -1,6 +1,10 @@
 internal import Foundation
 
-/// The pace of the requests to one host in one sync: how many at a time, and how many a second.
+/// The pace of the requests to one host: how many at a time, its window, and how many a second.
+///
+/// The window finds out what the host bears. It doubles with each round trip while it is full and answers come without trouble and
+/// no slower than before, later it gains an eighth per round trip, up to the ceiling of its protocol. A refusal, a lost connection or
+/// a time-out halves it.
 ///
 /// ```
 ///               429 or 503                    the wait is over
@@ -10,7 +14,7 @@ internal import Foundation
 ///      └─────────────────────────── faster than any limit ──────────────────────────────┘
 /// ```
 ///
-/// A host without limits stays unlimited and costs one counter. The first refusal makes the host wait for its
+/// A host without limits stays unlimited and costs some counters. The first refusal makes the host wait for its
 /// Retry-After, or for a short time of our own. From then on, its requests are spaced. A refused request costs a wait,
 /// which often is ten or a hundred requests long, so the pace finds the limit with few refusals:
 ///
@@ -20,7 +24,7 @@ internal import Foundation
 /// - Near its goal, the rate follows a cubic curve, as TCP's CUBIC does (RFC 9438): it flattens towards the goal, stays
 ///   there for some seconds, and then rises faster and faster. A limit that was lifted is left behind within a minute.
 ///
-/// The value has no clock. Times are durations since the sync began, by a monotonic clock.
+/// The value has no clock. Times are durations since any moment, by a monotonic clock.
 package struct HostPace: Sendable {
     /// The consequence of a refusal (429 or 503).
     package enum Reaction: Hashable, Sendable {
@@ -59,8 +63,21 @@ package struct HostPace: Sendable {
     private var answers = 0
     /// When the last of them was answered, in seconds.
     private var lastAnswer: Double?
-    /// Answers until one more request may be under way.
-    private var answersToWiden = 0
+
+    /// The bounds of the window.
+    private var bounds: HostBounds
+    /// The most requests at a time, before the ceiling.
+    private var window: Int
+    /// Whether the window doubles with each round trip: until the first trouble, and until answers become slower.
+    private var isDoubling = true
+    /// Whether the last request has filled the window.
+    private var isFull = false
+    /// The answers since the window was judged last, and their times in seconds.
+    private var judged = (count: 0, seconds: 0.0)
+    /// The answers after which the window is judged: those of a round trip.
+    private var judgedCount: Int
+    /// The mean time of an answer when the window grew last, in seconds.
+    private var usualSeconds: Double?
 
     /// Slowdowns since the last answer, and the time waited for them in seconds.
     private var inVain = (count: 0, seconds: 0.0)
@@ -69,8 +86,8 @@ package struct HostPace: Sendable {
     /// Images that were refused without Retry-After, and answered later or never.
     private var (cured, hopeless) = (0, 0)
 
-    /// The most requests at a time; `nil` without a limit.
-    package private(set) var limit: Int?
+    /// The most requests at a time.
+    package var limit: Int { min(window, bounds.most) }
     /// Refused requests.
     package private(set) var refusalCount = 0
     /// The time that the host is waited for, with what is left of the last wait.
@@ -81,8 +98,27 @@ package struct HostPace: Sendable {
         waited - max(.zero, .seconds(waitsUntil) - now)
     }
 
-    /// A host without a limit.
-    package init() {}
+    /// A host that refused nothing so far.
+    package init(_ bounds: HostBounds = .http1) {
+        self.bounds = bounds
+        (window, judgedCount) = (bounds.first, bounds.first)
+    }
+
+    /// The same host at the begin of a sync: it keeps its window, and nothing of what it refused.
+    package func renewed(_ bounds: HostBounds) -> HostPace {
+        var pace = HostPace(bounds)
+        pace.window = max(min(window, bounds.most), 1)
+        (pace.judgedCount, pace.isDoubling) = (pace.window, isDoubling)
+        return pace
+    }
+
+    /// The host has answered over the protocol of `bounds`.
+    package mutating func adopt(_ bounds: HostBounds) {
+        guard bounds != self.bounds else { return }
+        // A window that was halved stays as it is.
+        if isDoubling, window < bounds.first { (window, judgedCount) = (bounds.first, bounds.first) }
+        self.bounds = bounds
+    }
 
     // MARK: Requests
 
@@ -97,8 +133,10 @@ package struct HostPace: Sendable {
 
     /// Records that a request begins.
     ///
+    /// - Parameter active: requests to the host under way, this one included.
     /// - Returns: the number of slowdowns so far, which the request carries until `answered` or `refused`.
-    package mutating func begin(at now: Duration) -> Int {
+    package mutating func begin(active: Int = 1, at now: Duration) -> Int {
+        isFull = active >= limit
         let now = now.inSeconds
         if since == nil { since = now }
         if let rate {
@@ -121,12 +159,23 @@ package struct HostPace: Sendable {
         guard turn.slowdowns == slowdowns else { return }
         answers += 1
         inVain = (0, 0)
+        widen(after: (now - turn.began).inSeconds)
         guard let rate else { return }
-        widen()
         let now = now.inSeconds
         let elapsed = min(now - (lastAnswer ?? now), 2 / rate, Self.doublingSeconds / 2)
         lastAnswer = now
         accelerate(rate, by: max(elapsed, 0))
+    }
+
+    /// Records a request that got no answer: a lost connection, a refused stream or a time-out. It halves the window.
+    ///
+    /// - Parameters:
+    ///   - turn: the turn of the request.
+    ///   - active: requests to the host under way, this one included.
+    package mutating func failed(_ turn: HostTurn, active: Int) {
+        guard turn.slowdowns == slowdowns else { return }
+        slowdowns += 1
+        halve(active)
     }
 
     /// Records a refusal, 429 or 503.
@@ -253,18 +302,38 @@ extension HostPace {
         if faster > Self.unlimitedRate { lift() }
     }
 
-    /// Allows one more request at a time once as many were answered as are allowed now.
-    private mutating func widen() {
-        guard let limit else { return }
-        answersToWiden -= 1
-        guard answersToWiden <= 0 else { return }
-        self.limit = limit + 1
-        answersToWiden = limit + 1
+    /// Widens the window after an answer, if it was full.
+    ///
+    /// - Parameter seconds: the time that the answer took.
+    private mutating func widen(after seconds: Double) {
+        guard isFull, isDoubling || window < bounds.most else { return }
+        judged = (judged.count + 1, judged.seconds + max(seconds, 0))
+        if isDoubling { window = min(window + 1, bounds.most) }
+        guard judged.count >= judgedCount else { return }
+        let mean = judged.seconds / Double(judged.count)
+        if mean > 1.5 * (usualSeconds ?? mean) + Self.noticeableDelay {
+            // More at a time would only wait in the host, or for this machine.
+            if isDoubling { window = min(window, judgedCount) }
+            isDoubling = false
+        } else {
+            usualSeconds = min(usualSeconds ?? mean, mean)
+            if !isDoubling { window = min(window + max(1, window / 8), bounds.most) }
+        }
+        (judged, judgedCount) = ((0, 0), window)
+    }
+
+    /// A delay that tells that a host is slower than it was, in seconds.
+    private static let noticeableDelay = 0.02
+
+    /// Halves the window.
+    private mutating func halve(_ active: Int) {
+        window = max(min(active, limit) / 2, 1)
+        (isDoubling, isFull, judged, judgedCount, usualSeconds) = (false, false, (0, 0), window, nil)
     }
 
     /// Ends the spacing.
     private mutating func lift() {
-        (rate, goal, limit, lastAnswer, since) = (nil, nil, nil, nil, nil)
+        (rate, goal, lastAnswer, since) = (nil, nil, nil, nil)
         answers = 0
     }
 
@@ -281,8 +350,7 @@ extension HostPace {
         firstRate = rate ?? 0
         slowdowns += 1
         inVain = (inVain.count + 1, inVain.seconds + wait)
-        limit = max(active / 2, 1)
-        answersToWiden = limit ?? 1
+        halve(active)
         (answers, planned, since, lastAnswer) = (0, 0, now, nil)
         delay(for: wait, at: now)
     }
@@ -328,12 +396,37 @@ extension HostPace {
     }
 }
 
+/// The bounds of a host's window.
+package struct HostBounds: Hashable, Sendable {
+    /// The requests at a time at first.
+    package let first: Int
+    /// The most requests at a time.
+    package let most: Int
+
+    /// HTTP/1.1: a connection per request.
+    package static let http1 = HostBounds(first: 6, most: 16)
+    /// HTTP/2: one connection for all.
+    package static let http2 = HostBounds(first: 32, most: 100)
+
+    /// The bounds of a protocol, or of `perHost`, a ceiling of its own.
+    package init(isMultiplexed: Bool, perHost: Int?) {
+        let usual = isMultiplexed ? Self.http2 : .http1
+        self.init(first: min(usual.first, perHost ?? usual.first), most: perHost ?? usual.most)
+    }
+
+    private init(first: Int, most: Int) {
+        (self.first, self.most) = (first, most)
+    }
+}
+
 /// The place of one request in the pace of its host.
 package struct HostTurn: Hashable, Sendable {
     /// How often the host refused the image in this sync (429 or 503).
     package var refusals = 0
     /// The slowdowns of the host when the request began.
     package var slowdowns = 0
+    /// When the request began.
+    package var began = Duration.zero
     /// When it gave way to another machine that asks the origin for the same image; `nil`: it did not.
     package var yielded: ContinuousClock.Instant?
 

@@ -12,8 +12,8 @@ final class FetchEngine: Sendable {
     let writer: StoreWriter
     /// Holds the leases, and the files of the store.
     let places: StorePlaces
-    /// The connections that all fetches of the store share.
-    let slots: FetchSlots
+    /// The requests of all fetches of the store.
+    let requests: RequestQueue
     /// Sends the request and stages the body. Its limits are those of this fetch, its clock is for backoff and pauses
     /// too; timeouts use the system's monotonic clock.
     let fetcher: Fetcher
@@ -30,14 +30,14 @@ final class FetchEngine: Sendable {
     init(
         _ parts: StoreParts,
         _ writable: StoreParts.Writable,
-        slots: FetchSlots,
+        requests: RequestQueue,
         fetcher: Fetcher,
         isConstrained: Bool,
         tier: TierLink?
     ) {
         index = parts.index
         (writer, places) = (writable.writer, writable.places)
-        (self.slots, self.fetcher, self.isConstrained, self.tier) = (slots, fetcher, isConstrained, tier)
+        (self.requests, self.fetcher, self.isConstrained, self.tier) = (requests, fetcher, isConstrained, tier)
         logger = parts.configuration.logger
     }
 
@@ -143,31 +143,17 @@ final class FetchJob: Sendable {
 
     // MARK: Request
 
-    /// Asks the shared tier, if there is one, and else the origin, as soon as a slot is free. A sync does so.
+    /// Asks the shared tier, if there is one, and else the origin. A sync does so, whose turn it is.
     ///
     /// - Parameter tally: counts requests to the origin and their bytes, even if the fetch is cancelled.
     /// - Returns: `nil` if the tier has lost the answer that it had, or another machine is asking the origin: the image has
     ///   to be requested later.
     /// - Throws: `CancellationError`; an error of the index. A failure is a result.
     func request(_ tally: Tally) async throws -> FetchResult? {
-        guard let tier = engine.tier else { return try await ask(target, .background, tally: tally) }
+        guard let tier = engine.tier else { return try await engine.fetcher.fetch(target, tally) }
         let fetch = TierFetch(tier, engine.fetcher, target)
         if case .answer(let generation) = target.tierView { return try await fetch.take(generation) }
-        return try await fetch.run(.givingWay) { try await ask($0, .background, tally: tally) }
-    }
-
-    /// Sends the request for `target` to its origin as soon as a slot is free.
-    ///
-    /// - Parameter limit: the number of requests that the host may have at once; `nil` for the usual limit.
-    private func ask(
-        _ target: FetchTarget,
-        _ priority: FetchPriority,
-        limit: Int? = nil,
-        tally: Tally = Tally()
-    ) async throws -> FetchResult {
-        try await engine.slots.withSlot(target.originHost, for: key, priority, limit: limit) {
-            try await engine.fetcher.fetch(target, tally)
-        }
+        return try await fetch.run(.givingWay) { try await engine.fetcher.fetch($0, tally) }
     }
 
     /// Why the host may get no request now; `nil` if it may get one.
@@ -199,7 +185,9 @@ final class FetchJob: Sendable {
     private func askUnlessPaused(_ target: FetchTarget, _ priority: FetchPriority) async throws -> FetchResult {
         let health = try engine.index.health(of: target.originHost)
         if let failure = refusal(health) { throw failure }
-        return try await ask(target, priority, limit: health.isFailing ? 1 : nil)
+        return try await engine.requests.run(target.originHost, for: key, priority, isProbe: health.isFailing) {
+            try await engine.fetcher.fetch(target)
+        }
     }
 
     // MARK: Change

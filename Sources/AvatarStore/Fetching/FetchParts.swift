@@ -18,8 +18,8 @@ final class FetchParts: Sendable {
     let renditionFlights = FlightTable<RenditionWork.Outcome>()
     /// The progress of fetches, for readers that watch them.
     let progress = FetchProgressTable()
-    /// The connection slots, in all and per host.
-    let slots: FetchSlots
+    /// The requests of reads, batches and the sync.
+    let requests: RequestQueue
     /// Counts reads, misses and fetches of the whole store.
     let metrics: StoreMetrics
     /// The client that sends requests; created by the first fetch.
@@ -32,7 +32,10 @@ final class FetchParts: Sendable {
         self.parts = parts
         self.metrics = metrics
         self.tier = tier
-        slots = FetchSlots(parts.configuration)
+        requests = RequestQueue(
+            total: parts.configuration.connections,
+            perHost: parts.configuration.connectionsPerHost
+        )
         origin = OriginHolder(parts.configuration)
     }
 
@@ -74,7 +77,7 @@ final class FetchParts: Sendable {
         return FetchEngine(
             parts,
             writable,
-            slots: slots,
+            requests: requests,
             fetcher: try fetcher(limits, timeout: timeout, writable),
             isConstrained: isConstrained,
             tier: tier
@@ -98,7 +101,7 @@ final class FetchParts: Sendable {
 
     /// Registers a reader of `key` with its priority and its watch, while the returned value lives.
     func watch(_ key: AvatarKey, _ options: FetchOptions) -> FetchWatching {
-        FetchWatching(slots, progress, key: key, options: options)
+        FetchWatching(requests, progress, key: key, options: options)
     }
 
     /// Fetches or revalidates one image and commits the result. Several processes that do this at the same time send

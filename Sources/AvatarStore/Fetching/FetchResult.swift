@@ -25,6 +25,8 @@ struct FetchResult: Sendable {
     var requestCount = 0
     /// Bytes read from all bodies, before a content coding is decoded.
     var bytesReceived = 0
+    /// Whether the requested host answered over HTTP/2.
+    var isMultiplexed = false
     /// Whether the shared tier gave the result, and no origin was asked.
     var isFromTier = false
     /// The failure of the origin, if an older copy of the shared tier stands in for its image.
@@ -40,6 +42,26 @@ struct FetchResult: Sendable {
 
     /// The host at fault, if redirects led to another host than the one requested.
     var redirectedHost: String? { failure?.redirectedHost }
+
+    /// The meaning of a result for the requests to its host.
+    enum HostOutcome {
+        /// The host answered.
+        case answer
+        /// It bears fewer requests (429 or 503).
+        case refusal
+        /// The connection or its stream was lost, or the time was over.
+        case trouble
+        /// It says nothing about the host.
+        case none
+    }
+
+    /// The meaning of the result for the requests to its host.
+    var hostOutcome: HostOutcome {
+        guard !isFromTier else { return .none }
+        guard let failure, failure.kind.blame != .image else { return .answer }
+        if failure.isRefusal { return .refusal }
+        return failure.kind == .timeout || failure.kind == .unreachable ? .trouble : .none
+    }
 
     /// The facts of a fetch for a log. The log names the host and not the image, because a path may be secret.
     ///
@@ -75,6 +97,7 @@ struct FetchResult: Sendable {
 final class Tally: Sendable {
     private let requests = Atomic<Int>(0)
     private let bytes = Atomic<Int>(0)
+    private let isMultiplexed = Atomic(false)
 
     /// Counts one HTTP request. A redirect is another one.
     func addRequest() {
@@ -84,6 +107,11 @@ final class Tally: Sendable {
     /// Counts bytes of a body as received, before a content coding is decoded.
     func add(bytes count: Int) {
         bytes.add(count, ordering: .relaxed)
+    }
+
+    /// Takes note of the protocol of a response.
+    func note(isMultiplexed: Bool) {
+        if isMultiplexed { self.isMultiplexed.store(true, ordering: .relaxed) }
     }
 
     /// HTTP requests sent so far, including redirects.
@@ -99,7 +127,8 @@ final class Tally: Sendable {
             began: began,
             ended: ended,
             requestCount: requestCount,
-            bytesReceived: byteCount
+            bytesReceived: byteCount,
+            isMultiplexed: isMultiplexed.load(ordering: .relaxed)
         )
     }
 }

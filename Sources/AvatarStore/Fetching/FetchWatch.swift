@@ -113,19 +113,19 @@ final class FetchWatching: Sendable {
     private let end: @Sendable () -> Void
 
     /// Registers a reader of `key`. The priority of its watch replaces the one in `options`.
-    init(_ slots: FetchSlots, _ progress: FetchProgressTable, key: AvatarKey, options: FetchOptions) {
-        let wish = slots.newWish()
+    init(_ requests: RequestQueue, _ progress: FetchProgressTable, key: AvatarKey, options: FetchOptions) {
+        let wish = requests.newWish()
         guard let watch = options.watch else {
-            slots.wish(wish, for: key, options.priority)
-            end = { slots.wish(wish, for: key, nil) }
+            requests.wish(wish, for: key, options.priority)
+            end = { requests.wish(wish, for: key, nil) }
             return
         }
         let number = progress.add(watch.report, for: key)
-        watch.begin { slots.wish(wish, for: key, $0) }
+        watch.begin { requests.wish(wish, for: key, $0) }
         end = {
             watch.end()
             progress.remove(number, for: key)
-            slots.wish(wish, for: key, nil)
+            requests.wish(wish, for: key, nil)
         }
     }
 

@@ -225,7 +225,8 @@ final class Fetcher: Sendable {
         var request = OriginRequest(key: target.requestKey, fields: fields) { tally.addRequest() }
         request.conditionalURL = conditionalURL
         return try await origin.send(request) { response in
-            try await receive(response, Times(request: requestTime, response: clock.now()))
+            tally.note(isMultiplexed: response.isMultiplexed)
+            return try await receive(response, Times(request: requestTime, response: clock.now()))
         }
     }
 

@@ -1,9 +1,9 @@
 import AvatarCore
 import AvatarFiles
 
-/// Sends the requests of one sync, and chooses which one begins next.
+/// Sends the requests of one sync, in the order of the store's scheduler.
 ///
-/// Hosts take turns. A request that can begin without waiting gets no task of its own, and neither does a small response.
+/// A request that can begin without waiting gets no task of its own, and neither does a small response.
 final class SyncDispatcher {
     /// Runs the fetches.
     private let engine: FetchEngine
@@ -11,26 +11,23 @@ final class SyncDispatcher {
     private let flights: FlightTable<FetchJob.Fetched>
     /// Receives the results of fetches.
     private let inbox: SyncInbox<SyncSignal>
-    /// The maximum number of requests under way.
-    private let connections: Int
-
-    /// Planned targets that wait for a connection.
-    private var queues: HostQueues<FetchTarget>
+    /// The requests of the store: planned targets wait there.
+    private let requests: RequestQueue
     /// The health of the hosts, updated with each response.
     private var hosts: SyncHosts
-    /// How many requests each host bears.
-    private var paces = HostPaces()
     /// Hosts whose last refusal the index has recorded, so that the next answer is news.
     private var recorded: Set<String> = []
-    /// The begin of the sync, from which the times of `paces` count.
+    /// The begin of the sync.
     private let origin = ContinuousClock.now
     /// The time for the sync in all; `nil` without a limit.
     private let timeLimit: Duration?
     /// The deadline that wakes the sync for the next spaced request: its number in `Deadlines.shared` and its time.
-    private var alarm: (number: Int, time: Duration)?
+    private var alarm: (number: Int, time: ContinuousClock.Instant)?
 
     /// Fetches under way without a task, by their numbers in the flight table.
     private var begun: [Int: BegunFetch] = [:]
+    /// Fetches of readers that the sync waits for.
+    private var joinedCount = 0
     /// Whether a request failed because there is no network.
     private(set) var isOffline = false
 
@@ -41,7 +38,7 @@ final class SyncDispatcher {
     ///
     /// - Parameters:
     /// - connections: the maximum number of requests under way.
-    /// - connectionsPerHost: the maximum number of requests under way per host (name and port).
+    /// - connectionsPerHost: the maximum number of requests under way per host (name and port); `nil` for the store's.
     /// - hosts: the health of the hosts when the sync begins.
     /// - timeLimit: the time for the sync in all; `nil` without a limit.
     /// - inbox: receives the results of fetches.
@@ -49,7 +46,7 @@ final class SyncDispatcher {
         _ engine: FetchEngine,
         flights: FlightTable<FetchJob.Fetched>,
         connections: Int,
-        connectionsPerHost: Int,
+        connectionsPerHost: Int?,
         hosts: SyncHosts,
         timeLimit: Duration?,
         inbox: SyncInbox<SyncSignal>
@@ -59,77 +56,68 @@ final class SyncDispatcher {
         self.hosts = hosts
         self.timeLimit = timeLimit
         self.inbox = inbox
-        self.connections = connections
-        queues = HostQueues(
+        requests = engine.requests
+        requests.beginSync(
+            most: connections,
             perHost: connectionsPerHost,
             limits: [FetchTarget.tierHost: TierLink.takesAtOnce],
             scatters: engine.tier != nil
-        )
+        ) { [inbox] in inbox.ring() }
     }
 
-    // MARK: The queues
+    deinit {
+        requests.endSync()
+    }
 
-    /// Requests under way.
-    var activeCount: Int { queues.activeCount }
-    /// Waiting targets of hosts that are below their limit and need not wait. Only the total limit holds them back.
-    var readyCount: Int { queues.readyCount }
+    // MARK: The queue
+
+    /// Requests under way, and fetches of readers that the sync waits for.
+    var activeCount: Int { joinedCount + requests.withScheduler { scheduler, _ in scheduler.syncActiveCount } }
+    /// Waiting targets of hosts that have room and need not wait. Only the total holds them back.
+    var readyCount: Int { requests.withScheduler { scheduler, _ in scheduler.readyCount } }
     /// Whether fewer targets wait than the maximum.
-    var canQueueMore: Bool { queues.waitingCount < Self.mostWaiting }
+    var canQueueMore: Bool { requests.withScheduler { scheduler, _ in scheduler.waitingCount } < Self.mostWaiting }
 
     /// Queues a target. A host on probation gets one request at a time.
     func add(_ target: FetchTarget) {
-        queues.add(target, host: target.host, atEnd: target.turn.yielded != nil)
-        restrict(target.host)
+        let isOnProbation = hosts.isOnProbation(target.host)
+        requests.withScheduler { scheduler, _ in
+            if isOnProbation { scheduler.setProbation(true, of: target.host) }
+            scheduler.add(target, target.host, at: target.turn.yielded != nil ? .last : .scattered)
+        }
     }
 
-    /// Applies the health and the pace of `host` to its queue.
-    private func restrict(_ host: String) {
-        let pace = paces.hasSlowed ? paces[host] : nil
-        queues.setLimit(hosts.isOnProbation(host) ? 1 : pace?.limit, ofHost: host)
-        guard pace != nil else { return }
-        if paces.mustWait(host, at: now) { queues.hold(host) } else { queues.release(host) }
-    }
-
-    /// The target that would begin next; `nil` if all connections are in use, or nothing waits.
-    var next: FetchTarget? {
-        queues.activeCount < connections ? queues.first : nil
-    }
+    /// The target that would begin next; `nil` if none may begin now.
+    var next: FetchTarget? { requests.withScheduler { scheduler, now in scheduler.first(at: now) } }
 
     /// Removes the next target without a request.
     func drop() {
-        if let target = queues.next() { queues.finish(host: target.host) }
+        requests.withScheduler { scheduler, now in scheduler.drop(at: now) }
     }
 
     /// Removes and returns all waiting targets.
     func dropAll() -> [FetchTarget] {
-        _ = paces.takeAll()
-        return queues.removeAll()
+        requests.withScheduler { scheduler, _ in scheduler.removeAll() }
     }
 
     // MARK: Waiting for hosts
 
-    /// The time since the sync began.
-    private var now: Duration { ContinuousClock.now - origin }
-
     /// Gives hosts their turns whose wait is over.
     func releaseDueHosts() {
-        guard !paces.waiting.isEmpty else { return }
-        for host in paces.takeDue(at: now) { queues.release(host) }
+        requests.withScheduler { scheduler, now in scheduler.release(at: now) }
     }
 
     /// Gives all hosts their turns: no more requests are sent, so none has to wait.
     func releaseAllHosts() {
-        for host in paces.takeAll() { queues.release(host) }
+        requests.withScheduler { scheduler, _ in scheduler.stopPacing() }
     }
 
     /// Sets the alarm that wakes the sync for the next request to a waiting host. Without one there is no alarm.
     func setAlarm() {
-        let time = paces.waiting.isEmpty ? nil : paces.alarm { queues.wantsTurn($0) }
+        let time = requests.withScheduler { scheduler, _ in scheduler.alarm }.map(requests.time)
         guard time != alarm?.time else { return }
         if let alarm { Deadlines.shared.remove(alarm.number) }
-        alarm = time.map { time in
-            (Deadlines.shared.add(origin.advanced(by: time)) { [inbox] in inbox.ring() }, time)
-        }
+        alarm = time.map { time in (Deadlines.shared.add(time) { [inbox] in inbox.ring() }, time) }
     }
 
     /// Whether targets wait only for the next turn of their hosts, so that an alarm is set.
@@ -137,7 +125,7 @@ final class SyncDispatcher {
 
     /// Whether a spaced request follows so soon that a commit may wait for its response.
     var isSpacing: Bool {
-        alarm.map { $0.time - now < SyncCommitter.tick } ?? false
+        alarm.map { $0.time - .now < SyncCommitter.tick } ?? false
     }
 
     /// The reason why `target` gets no request now; `nil` if it may get one.
@@ -161,12 +149,12 @@ final class SyncDispatcher {
 
     /// Begins the request for the next target. If a reader is fetching the image, waits for that fetch in a task.
     func startNext(_ group: inout DiscardingTaskGroup) {
-        guard var target = queues.next() else { return }
-        if target.host != FetchTarget.tierHost {
-            hosts.begin(target.host, at: engine.clock.now())
-            target.turn.slowdowns = paces.begin(target.host, at: now)
-            restrict(target.host)
+        guard case (var target, let turn)? = requests.withScheduler({ scheduler, now in scheduler.next(at: now) })
+        else {
+            return
         }
+        (target.turn.slowdowns, target.turn.began) = (turn.slowdowns, turn.began)
+        if target.host != FetchTarget.tierHost { hosts.begin(target.host, at: engine.clock.now()) }
         let job = FetchJob(target, engine)
         guard let flight = flights.begin(target.key) else { return join(job, &group) }
         guard !beginAtOnce(job, flight) else { return }
@@ -177,6 +165,9 @@ final class SyncDispatcher {
 
     /// Waits for the fetch of a reader of this process. If that has ended meanwhile, fetches the image in its place.
     private func join(_ job: FetchJob, _ group: inout DiscardingTaskGroup) {
+        // The reader's request has a turn of its own.
+        joinedCount += 1
+        end(job)
         group.addTask { [flights, inbox] in
             do {
                 let fetched = try await flights.join(job.key) { try await job.run(.background) }
@@ -218,10 +209,6 @@ final class SyncDispatcher {
                 return true
             case .isReady(let ready): job = ready
             }
-            let host = job.target.host
-            guard engine.slots.takeAtOnce(host) else { return false }
-            // If the request begins, the slot is returned with its response, else at once.
-            defer { if begun[flight] == nil { engine.slots.giveBack(host) } }
             let fetch = engine.fetcher.begin(job) { [inbox] in inbox.put(.arrived(flight: flight, $0)) }
             guard let fetch else { return false }
             begun[flight] = fetch
@@ -244,18 +231,14 @@ final class SyncDispatcher {
     ) -> SyncSignal? {
         guard let fetch = begun.removeValue(forKey: flight) else { return nil }
         let job = fetch.job
-        let host = job.target.host
         do {
             if let result = try engine.fetcher.settle(fetch, arrival, isWanted: isWanted) {
-                engine.slots.giveBack(host)
                 return .fetched(job, flight: flight, result)
             }
         } catch {
-            engine.slots.giveBack(host)
             return .gaveUp(job, flight: flight, fetch.tally, error)
         }
         group.addTask { [engine, inbox] in
-            defer { engine.slots.giveBack(host) }
             do {
                 let result = try await engine.fetcher.finish(fetch, arrival)
                 inbox.put(.fetched(job, flight: flight, result))
@@ -275,8 +258,13 @@ final class SyncDispatcher {
     // MARK: Responses
 
     /// Records that the request of `job` is over, which makes room for the next one.
-    func finish(_ job: FetchJob) {
-        queues.finish(host: job.target.host)
+    func finish(_ job: FetchJob) { end(job) }
+
+    /// Records that the fetch of a reader is over, which the sync has waited for.
+    func finishJoined() { joinedCount -= 1 }
+
+    private func end(_ job: FetchJob) {
+        requests.withScheduler { scheduler, _ in scheduler.syncEnded(job.target.host) }
     }
 
     /// Queues a target again whose image has to come from its origin, behind all others of its host.
@@ -298,53 +286,54 @@ final class SyncDispatcher {
         case askAgain(HostNote?, host: String)
     }
 
-    /// Paces the host of `job` by its response.
+    /// Paces the host of `job` by its response, after `finish`.
     func pace(_ result: FetchResult, of job: FetchJob) -> Decision {
-        guard !result.isFromTier else { return .settle }
-        let host = job.target.host
-        guard let failure = result.failure, failure.kind.blame != .image else {
-            paces.answered(host, job.target.turn, at: now)
+        let (host, turn) = (job.target.host, job.target.turn)
+        switch result.hostOutcome {
+        case .answer:
+            let isMultiplexed = result.isMultiplexed
+            requests.withScheduler { scheduler, now in
+                scheduler.answered(host, turn, isMultiplexed: isMultiplexed, at: now)
+            }
             return .settle
+        case .trouble:
+            requests.withScheduler { scheduler, _ in scheduler.failed(host, turn) }
+            return .settle
+        case .none: return .settle
+        case .refusal: break
         }
-        guard failure.isRefusal else { return .settle }
-        let waited = paces[host]?.waited
-        let reaction = paces.refused(
-            host,
-            job.target.turn,
-            retryAfter: failure.retryAfter.map { $0.duration(since: result.ended) },
-            longest: longestWait(for: host),
-            active: queues.activeCount(of: host) + 1,
-            at: now
-        )
+        let retryAfter = result.failure?.retryAfter.map { $0.duration(since: result.ended) }
+        let longest = longestWait(for: host)
+        var target = job.target
+        target.turn.refusals += 1
+        let again = target
+        let (reaction, isSlower) = requests.withScheduler { scheduler, now in
+            let refusal = scheduler.refused(host, turn, retryAfter: retryAfter, longest: longest, at: now)
+            // Its next request shows whether the wait was long enough. An image that is refused again lets others go first.
+            if refusal.reaction == .askAgain {
+                scheduler.add(again, host, at: again.turn.refusals == 1 ? .first : .last)
+            }
+            return refusal
+        }
         switch reaction {
         case .failHost: return .settle
         case .failImage: return .settleImage
         case .askAgain: break
         }
-        var target = job.target
-        target.turn.refusals += 1
-        // Its next request shows whether the wait was long enough. An image that is refused again lets others go first.
-        if target.turn.refusals == 1 {
-            queues.addFirst(target, host: host)
-        } else {
-            queues.add(target, host: host)
-        }
-        restrict(host)
-        let isSlower = paces[host]?.waited != waited
         if isSlower { recorded.insert(host) }
         return .askAgain(isSlower ? result.hostNote : nil, host: result.redirectedHost ?? host)
     }
 
     /// The longest wait for `host` that ends in time.
     private func longestWait(for host: String) -> Duration {
-        let left = timeLimit.map { $0 - now } ?? HostPace.longestWait
+        let left = timeLimit.map { $0 - (.now - origin) } ?? HostPace.longestWait
         let ofHost = hosts.timeLeft(for: host, at: engine.clock.now()) ?? HostPace.longestWait
         return min(HostPace.longestWait, left, ofHost)
     }
 
     /// The time that `host` was waited for until now, and its refusals, for the report; `nil` if it has no pace any more.
     func wait(for host: String) -> (time: Duration, refused: Int)? {
-        paces[host].map { ($0.waited(at: now), $0.refusalCount) }
+        requests.withScheduler { scheduler, now in scheduler.wait(for: host, at: now) }
     }
 
     /// Records the result for the health of the requested host, and of the host that it redirected to.
@@ -359,7 +348,8 @@ final class SyncDispatcher {
         if host != askedHost {
             _ = hosts.record(HostNote(requested: result.began, answered: result.ended), of: askedHost)
         }
-        restrict(askedHost)
+        let isOnProbation = hosts.isOnProbation(askedHost)
+        requests.withScheduler { scheduler, _ in scheduler.setProbation(isOnProbation, of: askedHost) }
         return isNews
     }
 

@@ -20,7 +20,7 @@ public struct SyncOptions: Sendable {
     /// many as that.
     public var connections: Int?
     /// The most requests of this sync at once to one host (name and port), from 1 up to the store's
-    /// `Configuration.connectionsPerHost`. Default: `nil`, as many as that.
+    /// `Configuration.connectionsPerHost`, or up to 100 without one. Default: `nil`, as the store's.
     public var connectionsPerHost: Int?
     /// The time for one image in all, including redirects. Default: `nil`, the store's `Configuration.timeout`.
     public var timeout: Duration?
@@ -100,11 +100,6 @@ public struct SyncOptions: Sendable {
         connections ?? configuration.connections
     }
 
-    /// The most requests at once to one host.
-    func connectionsPerHost(_ configuration: AvatarStore.Configuration) -> Int {
-        connectionsPerHost ?? configuration.connectionsPerHost
-    }
-
     /// - Throws: `invalidConfiguration` for an option outside its limits.
     func validate(_ configuration: AvatarStore.Configuration) throws(AvatarStoreError) {
         guard storage != .transient else {
@@ -114,7 +109,8 @@ public struct SyncOptions: Sendable {
             )
         }
         try Self.require("connections", connections, upTo: configuration.connections)
-        try Self.require("connectionsPerHost", connectionsPerHost, upTo: configuration.connectionsPerHost)
+        let mostPerHost = configuration.connectionsPerHost ?? HostBounds.http2.most
+        try Self.require("connectionsPerHost", connectionsPerHost, upTo: mostPerHost)
         guard batchSize > 0 else {
             throw AvatarStoreError(.invalidConfiguration, "`batchSize` of a sync must be at least 1, not \(batchSize).")
         }

@@ -72,7 +72,7 @@ final class SyncRun {
             engine,
             flights: flights,
             connections: connections,
-            connectionsPerHost: options.connectionsPerHost(parts.configuration),
+            connectionsPerHost: options.connectionsPerHost,
             hosts: try SyncHosts(parts.index, options, timeLimit: options.hostTimeLimit, at: started),
             timeLimit: options.timeLimit,
             inbox: inbox
@@ -267,7 +267,7 @@ final class SyncRun {
             dispatcher.finish(job)
             results.giveUp(job, flight, counts: counts, error: error)
         case .joined(let job, let result):
-            dispatcher.finish(job)
+            dispatcher.finishJoined()
             await results.take(job, byAnotherTask: result)
         case .committed(let result):
             await committed(result, &group)

@@ -13,7 +13,7 @@ struct OriginOptions: ParsableArguments {
     /// Sets `Configuration.connections`. `fetch` also reads at most this many URLs at once.
     @Option(
         help: ArgumentHelp(
-            "Request at most N images at once. Default: the store's setting, 64 at first.",
+            "Request at most N images at once. Default: the store's setting, 256 at first.",
             valueName: "n"
         )
     )
@@ -22,7 +22,7 @@ struct OriginOptions: ParsableArguments {
     /// Sets `Configuration.connectionsPerHost`. A host is a name and a port.
     @Option(
         help: ArgumentHelp(
-            "Request at most N images at once from one host. Default: the store's setting, 8 at first.",
+            "Request at most N images at once from one host. Default: the store's setting, at first as many as it bears.",
             valueName: "n"
         )
     )

@@ -131,7 +131,7 @@ struct PacedRun {
         behind limiter: any SimulatedLimiter,
         retryAfter: Duration?,
         roundTrip: Double = 0.01,
-        connections: Int = 8
+        connections: Int = 16
     ) {
         self.limiter = limiter
         (self.roundTrip, self.connections, self.retryAfter) = (roundTrip, connections, retryAfter)
@@ -141,7 +141,7 @@ struct PacedRun {
     /// Runs to the end, or until the host is given up.
     mutating func run() {
         while !waiting.isEmpty || !active.isEmpty {
-            let limit = min(pace.limit ?? connections, connections)
+            let limit = min(pace.limit, connections)
             while !waiting.isEmpty, active.count < limit, pace.earliest <= .seconds(seconds) { begin() }
             guard let first = active.indices.min(by: { active[$0].end < active[$1].end }) else {
                 seconds = pace.earliest / .seconds(1) + 0.0005
@@ -161,7 +161,8 @@ struct PacedRun {
 
     private mutating func begin() {
         var turn = waiting.removeFirst()
-        turn.slowdowns = pace.begin(at: .seconds(seconds))
+        turn.slowdowns = pace.begin(active: active.count + 1, at: .seconds(seconds))
+        turn.began = .seconds(seconds)
         // The way to the server takes a little longer or shorter each time.
         let jitter = Double((arrivals.count * 7919 + refused * 104_729) % 1000) / 1000
         let arrival = seconds + roundTrip * 0.5 + jitter * 0.0005

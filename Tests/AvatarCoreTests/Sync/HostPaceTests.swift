@@ -133,7 +133,7 @@ struct HostPaceTests {
     @Test func hostWithoutLimitsIsNotSpaced() {
         let run = run(2000, NoLimit())
 
-        #expect(!run.pace.isSpaced && run.pace.limit == nil)
+        #expect(!run.pace.isSpaced && run.pace.limit == 16)
         #expect(run.pace.waited == .zero && run.refused == 0)
     }
 
@@ -177,7 +177,7 @@ struct HostPaceTests {
         let rate = pace.requestsPerSecond
         #expect(refuse(&pace, turn, retryAfter: .seconds(2), at: .zero) == .askAgain)
 
-        #expect(pace.requestsPerSecond == rate && pace.limit == 4)
+        #expect(pace.requestsPerSecond == rate && pace.limit == 3)
         #expect(pace.refusalCount == 8)
         #expect(pace.earliest == .seconds(2) && pace.waited == .seconds(2))
     }

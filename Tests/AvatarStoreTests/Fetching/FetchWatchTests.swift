@@ -96,10 +96,10 @@ struct FetchWatchTests {
     @Test func aReaderRaisesTheQueuedFetchToItsPriority() async throws {
         try await withBusyStore { fixture, letGo in
             let all = [get(fixture, "prefetched", .background), get(fixture, "other", .normal)]
-            try await waitUntil { fixture.store.slots.waitingCount >= 2 }
+            try await waitUntil { fixture.store.requests.waitingCount >= 2 }
             let joined = get(fixture, "prefetched", .high)
             let key = try AvatarKey(url: fixture.origin.url("/prefetched.png"))
-            try await waitUntil { fixture.store.slots.wish(for: key) == .high }
+            try await waitUntil { fixture.store.requests.wish(for: key) == .high }
 
             try await letGo()
 
@@ -111,10 +111,10 @@ struct FetchWatchTests {
     @Test func aCancelledReaderTakesItsPriorityAlong() async throws {
         try await withBusyStore { fixture, letGo in
             let all = [get(fixture, "prefetched", .background), get(fixture, "other", .normal)]
-            try await waitUntil { fixture.store.slots.waitingCount >= 2 }
+            try await waitUntil { fixture.store.requests.waitingCount >= 2 }
             let joined = get(fixture, "prefetched", .high)
             let key = try AvatarKey(url: fixture.origin.url("/prefetched.png"))
-            try await waitUntil { fixture.store.slots.wish(for: key) == .high }
+            try await waitUntil { fixture.store.requests.wish(for: key) == .high }
             joined.cancel()
             _ = await joined.result
 
@@ -122,7 +122,7 @@ struct FetchWatchTests {
 
             for task in all { try await task.value }
             #expect(fixture.origin.requests.map(\.path) == ["/busy.png", "/other.png", "/prefetched.png"])
-            #expect(fixture.store.slots.wish(for: key) == nil)
+            #expect(fixture.store.requests.wish(for: key) == nil)
         }
     }
 
@@ -132,7 +132,7 @@ struct FetchWatchTests {
             let url = fixture.serve(face, at: "/watched.png")
             let watched = Task { _ = try await fixture.store.avatar(for: url, options: options(watch)) }
             let other = get(fixture, "other", .normal)
-            try await waitUntil { fixture.store.slots.waitingCount >= 2 }
+            try await waitUntil { fixture.store.requests.waitingCount >= 2 }
 
             watch.priority = .high
             try await letGo()

@@ -177,7 +177,7 @@ struct SyncTests {
             #expect(report.wasCancelled)
             #expect(report.fetched == 200)
             #expect(report.skipped == 100)
-            #expect(slow.requestCount == 8)
+            #expect(slow.requestCount == 6)
             try fixture.expectConsistent()
         }
         try await slow.stop()

@@ -20,7 +20,7 @@ struct UnreadableIndexTests {
 
             await #expect(throws: AvatarStoreError.self) { try await fixture.store.sync(list) }
 
-            #expect(fixture.store.slots.activeCount == 0)
+            #expect(fixture.store.requests.activeCount == 0)
             try fixture.changeIndex("ALTER TABLE elsewhere RENAME TO partial_download")
             let report = try await fixture.store.sync(contacts: [person])
             #expect(report.notModified == 1)

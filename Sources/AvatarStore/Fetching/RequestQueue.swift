@@ -1,0 +1,187 @@
+import AvatarCore
+import Synchronization
+
+/// The requests of a store: its scheduler, the readers that wait, and the sync to wake.
+final class RequestQueue: Sendable {
+    private struct State: ~Copyable {
+        var scheduler: RequestScheduler<FetchTarget>
+        /// The readers that wait. Each is resumed once: with its turn, or with `CancellationError`.
+        var readers: [Int: CheckedContinuation<HostTurn, any Error>] = [:]
+        /// Readers that were cancelled before they waited.
+        var cancelled: Set<Int> = []
+        /// Wakes the sync, which may begin a request; `nil` without a sync.
+        var bell: (@Sendable () -> Void)?
+    }
+
+    /// The moment from which the times of the scheduler count.
+    private let origin = ContinuousClock.now
+    private let state: Mutex<State>
+
+    /// A queue for at most `total` requests at once, and at most `perHost` to one host; `nil` to find out what a host bears.
+    init(total: Int, perHost: Int?) {
+        state = Mutex(State(scheduler: RequestScheduler(total: total, perHost: perHost)))
+    }
+
+    private var now: Duration { ContinuousClock.now - origin }
+
+    /// The time `moment` of the scheduler.
+    func time(_ moment: Duration) -> ContinuousClock.Instant { origin.advanced(by: moment) }
+
+    // MARK: Readers
+
+    /// Runs `body` once a request to `host` may begin.
+    ///
+    /// - Parameters:
+    ///   - key: the image that is fetched. A wish for it changes the place among the readers.
+    ///   - priority: the priority while no reader has a wish for `key`.
+    ///   - isProbe: whether the host may have no other request under way.
+    /// - Throws: `CancellationError` if the task is cancelled before that; any error of `body`.
+    func run(
+        _ host: String,
+        for key: AvatarKey,
+        _ priority: FetchPriority,
+        isProbe: Bool = false,
+        body: () async throws -> FetchResult
+    ) async throws -> FetchResult {
+        let turn = try await wait(host, for: key, priority, isProbe: isProbe)
+        do {
+            let result = try await body()
+            end(host, turn, result)
+            return result
+        } catch {
+            end(host, turn, nil)
+            throw error
+        }
+    }
+
+    private func wait(
+        _ host: String,
+        for key: AvatarKey,
+        _ priority: FetchPriority,
+        isProbe: Bool
+    ) async throws -> HostTurn {
+        let number = newNumber()
+        defer { forgetCancellation(of: number) }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let isCancelled = state.withLock { state in
+                    guard !state.cancelled.contains(number) else { return true }
+                    state.readers[number] = continuation
+                    state.scheduler.ask(number, host, for: key, priority, isProbe: isProbe)
+                    return false
+                }
+                if isCancelled { continuation.resume(throwing: CancellationError()) } else { advance() }
+            }
+        } onCancel: {
+            let reader = state.withLock { state in
+                if !state.scheduler.cancel(number) { state.cancelled.insert(number) }
+                return state.readers.removeValue(forKey: number)
+            }
+            reader?.resume(throwing: CancellationError())
+        }
+    }
+
+    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
+    @inline(never)
+    private func newNumber() -> Int { state.withLock { $0.scheduler.nextNumber() } }
+
+    // Not inlined into an async function, as above.
+    @inline(never)
+    private func forgetCancellation(of number: Int) {
+        state.withLock { _ = $0.cancelled.remove(number) }
+    }
+
+    /// Ends the request of a reader; without a result, it was given up.
+    // Not inlined into an async function, as above.
+    @inline(never)
+    private func end(_ host: String, _ turn: HostTurn, _ result: FetchResult?) {
+        let now = now
+        let bell = state.withLock { state in
+            state.scheduler.readerEnded(host)
+            // A refusal of a read is a failure of its host, which the index keeps.
+            switch result?.hostOutcome {
+            case .answer: state.scheduler.answered(host, turn, isMultiplexed: result?.isMultiplexed, at: now)
+            case .trouble: state.scheduler.failed(host, turn)
+            case .refusal, .some(.none), nil: break
+            }
+            return state.bell
+        }
+        advance()
+        bell?()
+    }
+
+    /// Resumes the readers that may begin.
+    // Not inlined into an async function, as above.
+    @inline(never)
+    private func advance() {
+        while let (reader, turn) = nextReader() { reader.resume(returning: turn) }
+    }
+
+    private func nextReader() -> (CheckedContinuation<HostTurn, any Error>, HostTurn)? {
+        let now = now
+        return state.withLock { state in
+            guard let (number, turn) = state.scheduler.nextReader(at: now) else { return nil }
+            return state.readers.removeValue(forKey: number).map { ($0, turn) }
+        }
+    }
+
+    /// Requests under way.
+    var activeCount: Int { state.withLock { $0.scheduler.activeCount } }
+
+    /// Readers that wait.
+    var waitingCount: Int { state.withLock { $0.scheduler.readerCount } }
+
+    /// A number for the wish of a reader that waits for a fetch.
+    func newWish() -> Int { newNumber() }
+
+    /// Sets the priority that a reader wants for the image of `key`; `nil` withdraws the wish. The most urgent wish counts, even
+    /// for a fetch that begins later.
+    ///
+    /// - Parameter number: the reader's number, from `newWish`.
+    func wish(_ number: Int, for key: AvatarKey, _ priority: FetchPriority?) {
+        state.withLock { $0.scheduler.wish(number, for: key, priority) }
+    }
+
+    /// The most urgent wish for `key`; `nil` without one.
+    func wish(for key: AvatarKey) -> FetchPriority? {
+        state.withLock { $0.scheduler.wish(for: key) }
+    }
+
+    // MARK: The sync
+
+    /// Begins a sync, as `RequestScheduler.beginSync`.
+    ///
+    /// - Parameter bell: called when a request of the sync may begin, because one of a reader has ended.
+    func beginSync(
+        most: Int,
+        perHost: Int?,
+        limits: [String: Int],
+        scatters: Bool,
+        bell: @escaping @Sendable () -> Void
+    ) {
+        state.withLock { state in
+            state.scheduler.beginSync(most: most, perHost: perHost, limits: limits, scatters: scatters)
+            state.bell = bell
+        }
+    }
+
+    /// Ends the sync. It has no request under way.
+    func endSync() {
+        state.withLock { state in
+            state.bell = nil
+            _ = state.scheduler.removeAll()
+        }
+    }
+
+    /// Calls `body` with the scheduler and the present time, for the sync. Readers that may begin afterwards do.
+    func withScheduler<Result>(
+        _ body: (inout RequestScheduler<FetchTarget>, Duration) -> sending Result
+    ) -> sending Result {
+        let now = now
+        let (result, hasReaders) = state.withLock { state in
+            (body(&state.scheduler, now), state.scheduler.readerCount > 0)
+        }
+        if hasReaders { advance() }
+        return result
+    }
+}

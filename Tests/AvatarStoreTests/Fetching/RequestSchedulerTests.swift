@@ -1,0 +1,300 @@
+import AvatarCore
+import Testing
+
+@testable import AvatarStore
+
+/// The order of requests as a table: events and times in, requests out.
+///
+/// A target is named after its host and a number: `a1`.
+@Suite(.timeLimit(.minutes(5)))
+struct RequestSchedulerTests {
+    /// A scheduler, and the requests of the sync that are under way.
+    private struct Desk: ~Copyable {
+        var scheduler: RequestScheduler<String>
+        private var active: [String: HostTurn] = [:]
+
+        init(total: Int = 256, perHost: Int? = nil, limits: [String: Int] = [:]) {
+            scheduler = RequestScheduler(total: total, perHost: perHost)
+            scheduler.beginSync(most: total, perHost: nil, limits: limits)
+        }
+
+        mutating func add(_ targets: String..., at place: RequestScheduler<String>.Place = .last) {
+            for target in targets { scheduler.add(target, String(target.prefix(1)), at: place) }
+        }
+
+        mutating func fill(_ host: String, _ count: Int) {
+            for number in 0..<count { scheduler.add("\(host)\(number)", host, at: .last) }
+        }
+
+        /// Begins at most `most` requests.
+        mutating func begin(_ most: Int = .max, at now: Duration = .zero) -> [String] {
+            var begun: [String] = []
+            while begun.count < most, let (target, turn) = scheduler.next(at: now) {
+                begun.append(target)
+                active[target] = turn
+            }
+            return begun
+        }
+
+        enum Outcome {
+            case answer, http2, trouble
+            case refusal(Duration)
+        }
+
+        mutating func end(_ target: String, _ outcome: Outcome = .answer, at now: Duration = .zero) throws {
+            let host = String(target.prefix(1))
+            let turn = try #require(active[target])
+            active[target] = nil
+            scheduler.syncEnded(host)
+            switch outcome {
+            case .answer: scheduler.answered(host, turn, isMultiplexed: false, at: now)
+            case .http2: scheduler.answered(host, turn, isMultiplexed: true, at: now)
+            case .trouble: scheduler.failed(host, turn)
+            case .refusal(let wait):
+                _ = scheduler.refused(host, turn, retryAfter: wait, longest: .seconds(60), at: now)
+            }
+        }
+
+        mutating func endAll(_ outcome: Outcome = .answer, at now: Duration = .zero) throws {
+            for target in active.keys.sorted() { try end(target, outcome, at: now) }
+        }
+    }
+
+    // MARK: Turns
+
+    @Test func hostsTakeTurns_andNoneGetsMoreThanItsShare() throws {
+        var desk = Desk(perHost: 2)
+        desk.add("a0", "a1", "a2", "a3", "b0")
+
+        #expect(desk.scheduler.first(at: .zero) == "a0")
+        #expect(desk.begin() == ["a0", "b0", "a1"])
+        #expect(desk.scheduler.syncActiveCount == 3 && desk.scheduler.waitingCount == 2)
+        try desk.end("b0")
+        #expect(desk.begin() == [])
+        try desk.end("a0")
+        #expect(desk.begin() == ["a2"])
+    }
+
+    @Test func theTotalHoldsBackAllHosts() throws {
+        var desk = Desk(total: 3, perHost: 2)
+        for host in ["a", "b", "c"] { desk.fill(host, 2) }
+
+        #expect(desk.begin() == ["a0", "b0", "c0"])
+        #expect(desk.scheduler.readyCount == 3)
+        try desk.end("b0")
+        #expect(desk.begin() == ["a1"])
+    }
+
+    @Test func waitingTargetsCanBeRemoved_activeOnesGoOn() throws {
+        var desk = Desk(perHost: 1)
+        desk.add("a0", "a1", "b0", "b1")
+        #expect(desk.begin(1) == ["a0"])
+
+        #expect(Set(desk.scheduler.removeAll()) == ["a1", "b0", "b1"])
+        #expect(desk.begin() == [] && desk.scheduler.waitingCount == 0)
+        try desk.end("a0")
+        #expect(desk.scheduler.activeCount == 0)
+        desk.add("a2")
+        #expect(desk.begin() == ["a2"])
+    }
+
+    @Test func targetIsDroppedWithoutARequest() {
+        var desk = Desk(perHost: 1)
+        desk.add("a0", "a1")
+        desk.scheduler.drop(at: .zero)
+        #expect(desk.begin() == ["a1"] && desk.scheduler.activeCount == 1)
+    }
+
+    // MARK: Readers
+
+    @Test func readerOvertakesASyncOf100_000() throws {
+        var desk = Desk(total: 4, perHost: 4)
+        desk.fill("a", 100_000)
+        #expect(desk.begin().count == 4)
+        let key = try AvatarKey(url: "https://a.example/face")
+        let number = desk.scheduler.nextNumber()
+        desk.scheduler.ask(number, "a", for: key, .normal, isProbe: false)
+        #expect(desk.scheduler.nextReader(at: .zero) == nil)
+
+        try desk.end("a2")
+
+        #expect(desk.scheduler.nextReader(at: .zero)?.number == number)
+        #expect(desk.begin() == [])
+        desk.scheduler.readerEnded("a")
+        #expect(desk.begin() == ["a4"])
+    }
+
+    @Test func wishOfAReaderChangesItsPlace() throws {
+        var scheduler = RequestScheduler<String>(total: 1, perHost: 1)
+        let keys = try ["x", "y", "z"].map { try AvatarKey(url: "https://a.example/\($0)") }
+        let numbers = keys.map { key in
+            let number = scheduler.nextNumber()
+            scheduler.ask(number, "a", for: key, .normal, isProbe: false)
+            return number
+        }
+        scheduler.wish(99, for: keys[2], .high)
+        scheduler.wish(98, for: keys[0], .background)
+        scheduler.wish(98, for: keys[0], nil)
+
+        var order: [Int] = []
+        while let (number, _) = scheduler.nextReader(at: .zero) {
+            order.append(number)
+            scheduler.readerEnded("a")
+        }
+        // A wish that was withdrawn leaves the place that it gave.
+        #expect(order == [numbers[2], numbers[1], numbers[0]])
+        #expect(scheduler.activeCount == 0 && scheduler.readerCount == 0)
+    }
+
+    @Test func cancelledReaderLeavesNoTrace() throws {
+        var scheduler = RequestScheduler<String>(total: 1, perHost: 1)
+        let key = try AvatarKey(url: "https://a.example/face")
+        scheduler.ask(1, "a", for: key, .normal, isProbe: false)
+        #expect(scheduler.cancel(1) && !scheduler.cancel(1))
+        #expect(scheduler.nextReader(at: .zero) == nil)
+        #expect(scheduler.activeCount == 0 && scheduler.readerCount == 0)
+    }
+
+    // MARK: Windows
+
+    /// The requests at a time, round trip after round trip.
+    private func windows(_ outcome: Desk.Outcome, rounds: Int, perHost: Int? = nil) throws -> [Int] {
+        var desk = Desk(perHost: perHost)
+        desk.fill("a", 2000)
+        return try (1...rounds).map { round in
+            let begun = desk.begin(at: .milliseconds(50 * (round - 1)))
+            try desk.endAll(outcome, at: .milliseconds(50 * round))
+            return begun.count
+        }
+    }
+
+    @Test func windowDoublesUpToTheCeilingOfItsProtocol() throws {
+        #expect(try windows(.answer, rounds: 4) == [6, 12, 16, 16])
+        let multiplexed = try windows(.http2, rounds: 5)
+        #expect(multiplexed == [6, 38, 76, 100, 100], "\(multiplexed)")
+        #expect(try windows(.answer, rounds: 5, perHost: 30) == [6, 12, 24, 30, 30])
+        #expect(try windows(.http2, rounds: 3, perHost: 2) == [2, 2, 2])
+    }
+
+    /// Answers that take longer with each request more are no reason for more of them.
+    @Test func windowThatOnlyMakesAnswersSlowerStaysSmall() throws {
+        var desk = Desk()
+        desk.fill("a", 2000)
+        var (now, counts) = (Duration.zero, [Int]())
+        for _ in 0..<20 {
+            let begun = desk.begin(at: now)
+            now += .milliseconds(30 * begun.count)
+            try desk.endAll(.http2, at: now)
+            counts.append(begun.count)
+        }
+        #expect(counts.max() ?? 0 < 80, "\(counts)")
+    }
+
+    @Test func troubleHalvesTheWindow_once() throws {
+        var desk = Desk()
+        desk.fill("a", 2000)
+        _ = desk.begin()
+        try desk.endAll()
+        #expect(desk.begin().count == 12)
+        try desk.endAll(.trouble)
+        #expect(desk.begin().count == 6)
+        try desk.endAll(at: .milliseconds(10))
+        // An eighth more per round trip from now on.
+        #expect(desk.begin(at: .milliseconds(10)).count == 7)
+    }
+
+    @Test func refusalHalvesTheWindow_andTheHostIsWaitedFor() throws {
+        var desk = Desk()
+        desk.fill("a", 100)
+        desk.fill("b", 1)
+        #expect(desk.begin().count == 7)
+        try desk.end("a0", at: .milliseconds(10))
+        try desk.end("a1", .refusal(.seconds(2)), at: .milliseconds(10))
+
+        #expect(desk.begin(at: .milliseconds(20)) == [])
+        for target in ["a2", "a3", "a4", "a5"] { try desk.end(target, at: .milliseconds(20)) }
+        #expect(desk.begin(at: .milliseconds(20)) == [])
+        #expect(desk.scheduler.alarm.map { Int(($0 / .milliseconds(1)).rounded()) } == 2010)
+
+        desk.scheduler.release(at: .milliseconds(2010))
+        #expect(desk.begin(at: .milliseconds(2010)) == ["a6"])
+        #expect(desk.scheduler.alarm != nil)
+        desk.scheduler.stopPacing()
+        #expect(desk.begin(at: .milliseconds(2011)).count == 1)
+        #expect(desk.scheduler.alarm == nil)
+    }
+
+    @Test func hostOnProbationGetsOneRequest() throws {
+        var desk = Desk()
+        desk.scheduler.setProbation(true, of: "a")
+        desk.fill("a", 10)
+        #expect(desk.begin() == ["a0"])
+        try desk.end("a0")
+        desk.scheduler.setProbation(false, of: "a")
+        #expect(desk.begin().count > 1)
+    }
+
+    @Test func fixedLimitIsNoWindow() throws {
+        var desk = Desk(limits: ["t": 24])
+        desk.fill("t", 100)
+        #expect(desk.begin().count == 24)
+    }
+
+    /// The next sync begins with the window of the last one, and without its refusals.
+    @Test func windowIsKeptForTheNextSync() throws {
+        var desk = Desk()
+        desk.fill("a", 100)
+        for _ in 0..<3 {
+            _ = desk.begin()
+            try desk.endAll()
+        }
+        _ = desk.scheduler.removeAll()
+        desk.scheduler.beginSync(most: 256, perHost: nil)
+        desk.fill("a", 100)
+        #expect(desk.begin().count == 16)
+    }
+
+    // MARK: Anything
+
+    @Test func hangingHostDelaysOnlyItself() throws {
+        var desk = Desk(total: 20)
+        desk.fill("h", 1000)
+        desk.fill("a", 100)
+        var answered = 0
+        for _ in 0..<200 {
+            for target in desk.begin() where target.hasPrefix("a") {
+                try desk.end(target)
+                answered += 1
+            }
+        }
+        #expect(answered == 100)
+    }
+
+    @Test func everyTargetIsTakenOnce_whateverTheOrderOfEvents() throws {
+        var random = SystemRandomNumberGenerator()
+        var desk = Desk(total: 9, perHost: 3)
+        var (active, taken, added): ([String], [String], Int) = ([], [], 0)
+        while taken.count < 1000 {
+            switch Int.random(in: 0..<3, using: &random) {
+            case 0 where added < 1000:
+                desk.add("\("abcdefg"[added % 7])\(added)")
+                added += 1
+            case 1:
+                let begun = desk.begin(1)
+                active += begun
+                taken += begun
+            default:
+                if let target = active.popLast() { try desk.end(target) }
+            }
+            let perHost = Dictionary(grouping: active) { $0.prefix(1) }.mapValues(\.count)
+            #expect(perHost.values.allSatisfy { $0 <= 3 } && active.count <= 9)
+        }
+        #expect(Set(taken).count == 1000)
+        for target in active { try desk.end(target) }
+        #expect(desk.scheduler.activeCount == 0 && desk.scheduler.waitingCount == 0)
+    }
+}
+
+extension String {
+    fileprivate subscript(_ place: Int) -> Character { self[index(startIndex, offsetBy: place)] }
+}

@@ -50,6 +50,8 @@ let package = Package(
             name: "PlainSync",
             linkerSettings: [.linkedLibrary("curl"), .linkedLibrary("sqlite3"), .linkedLibrary("crypto")]
         ),
+        // Round trips of a network in front of a server on loopback.
+        .executableTarget(name: "DelayRelay"),
         // Reads. Its main is synchronous, so that callgrind can profile it.
         .executableTarget(
             name: "HitBenchmark",

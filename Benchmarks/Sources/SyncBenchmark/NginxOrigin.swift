@@ -46,7 +46,7 @@ final class NginxOrigin {
         port = try LoopbackPort.free()
         try FileManager.default.createDirectory(atPath: directory + "/www", withIntermediateDirectories: true)
         for number in 0..<count { try Self.write(number, version: 0, imageBytes, to: directory) }
-        certificate = transport == .plain ? nil : try Self.makeCertificate(openssl, in: directory)
+        certificate = transport == .plain ? nil : try Self.makeCertificate(openssl, hosts: hosts, in: directory)
         let configuration = Self.configuration(port: port, hosts: hosts, transport, workers: workers)
         try configuration.write(toFile: directory + "/nginx.conf", atomically: true, encoding: .utf8)
         process = try ChildProcess.start([nginx, "-p", directory, "-c", "nginx.conf", "-e", "error.log"]).process
@@ -59,13 +59,20 @@ final class NginxOrigin {
         waitpid(process, &status, 0)
     }
 
-    func host(of number: Int) -> String { "127.0.0.\(number % hosts + 1):\(port)" }
+    func host(of number: Int) -> String { "\(Self.address(number % hosts)):\(port)" }
+
+    /// The address of a host: 250 of them in each block of 256.
+    private static func address(_ host: Int) -> String { "127.0.\(host / 250).\(host % 250 + 1)" }
 
     /// The folder of the files that it serves, one per image.
     var root: String { directory + "/www" }
 
-    func url(_ number: Int) -> String {
-        "\(transport == .plain ? "http" : "https")://\(host(of: number))/\(number).png"
+    func url(_ number: Int) -> String { url(number, port: port) }
+
+    /// The URL of an image by way of a relay on `port`.
+    func url(_ number: Int, port: Int) -> String {
+        let scheme = transport == .plain ? "http" : "https"
+        return "\(scheme)://\(Self.address(number % hosts)):\(port)/\(number).png"
     }
 
     /// The ETag of an image.
@@ -91,10 +98,11 @@ final class NginxOrigin {
     }
 
     /// - Returns: the path of the certificate.
-    private static func makeCertificate(_ openssl: String, in directory: String) throws -> String {
+    private static func makeCertificate(_ openssl: String, hosts: Int, in directory: String) throws -> String {
         let certificate = directory + "/certificate.pem"
         let curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
-        let names = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+        let addresses = (0..<hosts).map { "IP:\(address($0))" }.joined(separator: ",")
+        let names = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=\(addresses)"]
         let files = ["-keyout", directory + "/key.pem", "-out", certificate]
         let process = try ChildProcess.run([openssl, "req", "-x509"] + curve + names + files)
         guard process.exitCode == 0 else { throw BenchmarkError("openssl ended with exit code \(process.exitCode).") }
@@ -103,7 +111,7 @@ final class NginxOrigin {
 
     private static func configuration(port: Int, hosts: Int, _ transport: Transport, workers: Int) -> String {
         let options = ["plain": "", "tls": " ssl", "http2": " ssl http2"][transport.rawValue, default: ""]
-        let listens = (1...hosts).map { "listen 127.0.0.\($0):\(port)\(options);" }.joined(separator: " ")
+        let listens = (0..<hosts).map { "listen \(address($0)):\(port)\(options);" }.joined(separator: " ")
         let certificate = "ssl_certificate certificate.pem; ssl_certificate_key key.pem;"
         let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path temporary;" }
         return """
@@ -111,7 +119,7 @@ final class NginxOrigin {
             worker_processes \(workers); daemon off; pid nginx.pid; error_log error.log;
             events { worker_connections 8192; }
             http {
-                access_log off; sendfile on; keepalive_requests 10000000; types { image/png png; }
+                access_log off; sendfile on; keepalive_requests 10000000; if_modified_since before; types { image/png png; }
                 \(paths.joined(separator: " "))
                 server { \(listens) \(transport == .plain ? "" : certificate) root www; location / { add_header Cache-Control max-age=86400; } }
             }

@@ -7,11 +7,11 @@ struct SyncBenchmark {
     /// The names of all parts, in the order in which they run.
     static let parts = [
         "main", "jobs", "fetching", "rivals", "hosts", "picking", "unchanged", "linking", "memory",
-        "storing-memory", "serving", "serving-beside", "pages", "shared",
+        "storing-memory", "serving", "serving-beside", "pages", "shared", "network",
     ]
 
     /// The parts whose stores are in memory.
-    private static let inMemory = ["jobs", "hosts", "serving", "serving-beside", "pages", "shared"]
+    private static let inMemory = ["jobs", "hosts", "serving", "serving-beside", "pages", "shared", "network"]
 
     static func main() async throws {
         let words = CommandLine.arguments
@@ -70,6 +70,9 @@ struct SyncBenchmark {
             switch part {
             case "main": try MainJob(avatars: avatars, own: bench.own).run(in: bench.directory)
             case "fetching": table.add(try FetchingBenchmark(bench: bench).run(rounds: 5))
+            case "network":
+                let relay = URL(fileURLWithPath: bench.own).deletingLastPathComponent().path + "/DelayRelay"
+                table.add(try NetworkBenchmark(bench: bench, relay: relay).run(rounds: 3))
             case "storing-memory": table.add(try StoringMemoryBenchmark(bench: bench).run(rounds: 7))
             case "jobs": table.add(try JobsBenchmark(bench: bench).run(rounds: 5))
             case "rivals": table.add(try RivalsBenchmark(bench: bench).run())

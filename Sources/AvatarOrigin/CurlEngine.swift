@@ -237,6 +237,7 @@ final class CurlEngine {
     private func recycle(_ slot: ExchangeSlot) {
         let lane = slot.lane
         let (hasConnected, version) = (slot.hasConnected, slot.state.pointee.version)
+        let opened = Int(avatar_exchange_connections_of(slot.exchange))
         slot.stop()
         let last = busy.removeLast()
         if last !== slot {
@@ -247,7 +248,7 @@ final class CurlEngine {
         if busy.isEmpty { mostBusy = settings.mostRequests }
         lastBusy = now
         guard let lane else { return }
-        if version != 0 { lane.hasAnswered(version: version) }
+        if version != 0 { lane.hasAnswered(version: version, opened: opened) }
         lane.end(hasConnected: hasConnected)
         fillNext(lane)
     }
@@ -404,7 +405,8 @@ final class CurlEngine {
             fields: fields,
             location: state.is_redirect ? location : nil,
             body: body,
-            isMultiplexed: state.version >= 2
+            isMultiplexed: state.version >= 2,
+            openedConnections: Int(avatar_exchange_connections_of(slot.exchange))
         )
     }
 

@@ -58,7 +58,7 @@ private final class BegunTransfer: BegunRequest {
                 try origin.check(answer, hops.url)
                 self.answer.withLock { $0 = answer }
                 var head = OriginHead(status: answer.status, fields: answer.fields)
-                head.isMultiplexed = answer.isMultiplexed
+                (head.isMultiplexed, head.openedConnections) = (answer.isMultiplexed, answer.openedConnections)
                 arrival(.success(OriginArrival(head: head, body: answer.body)))
             } catch {
                 arrival(.failure(error))

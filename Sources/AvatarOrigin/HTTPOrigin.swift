@@ -118,7 +118,7 @@ public final class HTTPOrigin: OriginClient {
                 body: answer.body.map { OriginBody($0) } ?? OriginBody { [transfer] in try await transfer.next() }
             )
             response.redirection = hops.redirection
-            response.isMultiplexed = first.isMultiplexed
+            (response.isMultiplexed, response.openedConnections) = (first.isMultiplexed, first.openedConnections)
             return try await receive(response)
         } catch var error as OriginError where hops.redirection != nil {
             error.redirectedHost = hops.url.host?.description

@@ -18,6 +18,8 @@ final class Transfer: Sendable {
         let body: [UInt8]?
         /// Whether it came over HTTP/2.
         let isMultiplexed: Bool
+        /// The connections opened for it.
+        let openedConnections: Int
     }
 
     /// Called once, on any thread.

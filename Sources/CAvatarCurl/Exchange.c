@@ -211,6 +211,11 @@ void avatar_exchange_resume(avatar_exchange *exchange) {
     curl_easy_pause(exchange->easy, CURLPAUSE_CONT);
 }
 
+long avatar_exchange_connections_of(avatar_exchange *exchange) {
+    long made = 0;
+    return curl_easy_getinfo(exchange->easy, CURLINFO_NUM_CONNECTS, &made) == CURLE_OK ? made : 0;
+}
+
 avatar_exchange_end avatar_exchange_end_of(avatar_exchange *exchange) {
     avatar_exchange_end end = {0};
     CURL *easy = exchange->easy;

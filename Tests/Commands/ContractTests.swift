@@ -88,7 +88,7 @@ import Testing
         "notModified",
         "unstored", "changed", "failed", "skipped", "skippedBy", "pausedHosts", "overBudget", "evicted", "requests",
         "ignored", "shared",
-        "bytesReceived", "seconds", "failures", "failureGroups", "hints", "duplicates", "slowedHosts",
+        "bytesReceived", "seconds", "failures", "failureGroups", "hints", "duplicates", "slowedHosts", "hosts",
     ]
     private static let trimFields: Set<String> = ["evicted", "bytesFreed", "bytes", "budgetBytes", "lowWatermarkBytes"]
     private static let importFields: Set<String> = [

@@ -124,6 +124,15 @@ public struct OriginResponse {
     /// Whether the requested host, before any redirect, answered over a protocol that carries many requests on one connection,
     /// such as HTTP/2. The store then sends it more of them at once. Default: `false`.
     public var isMultiplexed = false
+    /// The connections that the client opened for the request, for reports. Default: 0.
+    public var openedConnections = 0
+
+    /// The status, the fields and the facts of the connection.
+    package var head: OriginHead {
+        var head = OriginHead(status: status, fields: fields)
+        (head.isMultiplexed, head.openedConnections) = (isMultiplexed, openedConnections)
+        return head
+    }
 
     /// A response with these values. Default: without redirects.
     public init(status: Int, fields: HTTPFields, body: OriginBody, redirection: Redirection? = nil) {
@@ -217,6 +226,8 @@ public struct OriginHead: Sendable {
     public var fields: HTTPFields
     /// As `OriginResponse.isMultiplexed`. Default: `false`.
     public var isMultiplexed = false
+    /// As `OriginResponse.openedConnections`. Default: 0.
+    public var openedConnections = 0
 
     /// A head with `status` and `fields`.
     public init(status: Int, fields: HTTPFields) {

@@ -99,16 +99,18 @@ package struct HostPace: Sendable {
     }
 
     /// A host that refused nothing so far.
-    package init(_ bounds: HostBounds = .http1) {
+    ///
+    /// - Parameter window: the requests at a time that it bore in an earlier sync; `nil` if that is not known.
+    package init(_ bounds: HostBounds = .http1, window: Int? = nil) {
         self.bounds = bounds
-        (window, judgedCount) = (bounds.first, bounds.first)
+        self.window = max(min(window ?? bounds.first, bounds.most), 1)
+        judgedCount = self.window
     }
 
     /// The same host at the begin of a sync: it keeps its window, and nothing of what it refused.
     package func renewed(_ bounds: HostBounds) -> HostPace {
-        var pace = HostPace(bounds)
-        pace.window = max(min(window, bounds.most), 1)
-        (pace.judgedCount, pace.isDoubling) = (pace.window, isDoubling)
+        var pace = HostPace(bounds, window: window)
+        pace.isDoubling = isDoubling
         return pace
     }
 
@@ -405,8 +407,8 @@ package struct HostBounds: Hashable, Sendable {
 
     /// HTTP/1.1: a connection per request.
     package static let http1 = HostBounds(first: 6, most: 16)
-    /// HTTP/2: one connection for all.
-    package static let http2 = HostBounds(first: 32, most: 100)
+    /// HTTP/2: up to 100 requests on a connection, and two connections.
+    package static let http2 = HostBounds(first: 32, most: 200)
 
     /// The bounds of a protocol, or of `perHost`, a ceiling of its own.
     package init(isMultiplexed: Bool, perHost: Int?) {

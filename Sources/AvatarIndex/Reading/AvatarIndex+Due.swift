@@ -201,6 +201,19 @@ extension AvatarIndex {
         }
     }
 
+    /// The requests at once that hosts bore in the last sync, by name and port: at most 4,096 of those that bore more or fewer
+    /// than every host gets at first.
+    package func hostWindows() throws -> [String: Int] {
+        let rows = try readers.read { connection in
+            try connection.rows("SELECT name, window FROM host WHERE window IS NOT NULL ORDER BY id DESC LIMIT 4096") {
+                (name: $0.text("name"), window: $0.integer("window"))
+            }
+        }
+        return Dictionary(rows.filter { IndexNumber.window.contains($0.window) }.map { ($0.name, Int($0.window)) }) {
+            $1
+        }
+    }
+
     /// The hosts that failed at their last request, or are paused until after `time`.
     package func ailingHosts(at time: Timestamp) throws -> [String: HostHealth] {
         let rows = try readers.read { connection in

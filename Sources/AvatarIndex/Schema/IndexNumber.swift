@@ -14,6 +14,8 @@ enum IndexNumber {
     static let milliseconds: ClosedRange<Int64> = -(1 << 53)...(.max)
     /// Times of use in microseconds.
     static let microseconds: ClosedRange<Int64> = -(1 << 60)...(1 << 60)
+    /// Requests at once.
+    static let window: ClosedRange<Int64> = 1...4096
     /// Yes or no, and the two storage classes.
     static let flag: ClosedRange<Int64> = 0...1
 

@@ -77,6 +77,7 @@ struct NumberColumn {
         columns("host", "blocked_until_ms next_check_ms", IndexNumber.milliseconds, .set("0")),
         columns("host", "failure_count", IndexNumber.count, .set("0")),
         columns("host", "rests_until_ms", IndexNumber.milliseconds, .set("NULL")),
+        columns("host", "window", IndexNumber.window, .set("NULL")),
         // The totals are counted again.
         columns("total", "storage_class", IndexNumber.flag, .delete),
         columns("total", "files pending_files", IndexNumber.count, .set("0")),

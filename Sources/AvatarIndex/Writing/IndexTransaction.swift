@@ -291,6 +291,11 @@ extension IndexTransaction {
         )
     }
 
+    /// Records how many requests at once `host` bears; `nil` for as many as every host gets at first.
+    package func setWindow(_ window: Int?, ofHost host: String) throws {
+        try run(KeepsHits("UPDATE host SET window = ? WHERE name = ?"), [window, host])
+    }
+
     /// The row id of the host `name`, which is added if the index lacks it.
     func hostID(_ name: String) throws -> Int64 {
         if let id = memory.hosts[name] { return id }

@@ -27,6 +27,8 @@ struct FetchResult: Sendable {
     var bytesReceived = 0
     /// Whether the requested host answered over HTTP/2.
     var isMultiplexed = false
+    /// Connections opened for it.
+    var connectionCount = 0
     /// Whether the shared tier gave the result, and no origin was asked.
     var isFromTier = false
     /// The failure of the origin, if an older copy of the shared tier stands in for its image.
@@ -97,6 +99,7 @@ struct FetchResult: Sendable {
 final class Tally: Sendable {
     private let requests = Atomic<Int>(0)
     private let bytes = Atomic<Int>(0)
+    private let connections = Atomic<Int>(0)
     private let isMultiplexed = Atomic(false)
 
     /// Counts one HTTP request. A redirect is another one.
@@ -109,9 +112,10 @@ final class Tally: Sendable {
         bytes.add(count, ordering: .relaxed)
     }
 
-    /// Takes note of the protocol of a response.
-    func note(isMultiplexed: Bool) {
-        if isMultiplexed { self.isMultiplexed.store(true, ordering: .relaxed) }
+    /// Takes note of how a response arrived.
+    func note(_ head: OriginHead) {
+        if head.isMultiplexed { isMultiplexed.store(true, ordering: .relaxed) }
+        if head.openedConnections > 0 { connections.add(head.openedConnections, ordering: .relaxed) }
     }
 
     /// HTTP requests sent so far, including redirects.
@@ -128,7 +132,8 @@ final class Tally: Sendable {
             ended: ended,
             requestCount: requestCount,
             bytesReceived: byteCount,
-            isMultiplexed: isMultiplexed.load(ordering: .relaxed)
+            isMultiplexed: isMultiplexed.load(ordering: .relaxed),
+            connectionCount: connections.load(ordering: .relaxed)
         )
     }
 }

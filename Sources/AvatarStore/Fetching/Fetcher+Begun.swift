@@ -151,7 +151,7 @@ extension Fetcher {
         counting tally: Tally
     ) throws -> FetchResult.Content? {
         let head = arrived.head
-        tally.note(isMultiplexed: head.isMultiplexed)
+        tally.note(head)
         switch meaning(of: head) {
         case .confirmation:
             // It has no body, whatever the client says.

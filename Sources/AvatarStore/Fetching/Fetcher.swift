@@ -134,7 +134,7 @@ final class Fetcher: Sendable {
         for target: FetchTarget,
         counting tally: Tally
     ) async throws -> FetchResult.Content? {
-        let head = OriginHead(status: response.status, fields: response.fields)
+        let head = response.head
         switch meaning(of: head) {
         case .confirmation:
             return notModified(response.fields, response.redirection, times: times, stored: stored, for: target)
@@ -178,7 +178,7 @@ final class Fetcher: Sendable {
         let content: FetchResult.Content? = try await send(target, plan.fields, for: url, counting: tally) {
             response,
             times in
-            let head = OriginHead(status: response.status, fields: response.fields)
+            let head = response.head
             let metadata = metadata(head, response.redirection, times: times, for: target)
             // The range applies to the URL that sent the stored part. A part from another URL may be of another image.
             let isOfAnother = response.status == 206 && response.url(of: target) != url
@@ -225,7 +225,7 @@ final class Fetcher: Sendable {
         var request = OriginRequest(key: target.requestKey, fields: fields) { tally.addRequest() }
         request.conditionalURL = conditionalURL
         return try await origin.send(request) { response in
-            tally.note(isMultiplexed: response.isMultiplexed)
+            tally.note(response.head)
             return try await receive(response, Times(request: requestTime, response: clock.now()))
         }
     }

@@ -156,11 +156,18 @@ final class RequestQueue: Sendable {
         most: Int,
         perHost: Int?,
         limits: [String: Int],
+        windows: [String: Int],
         scatters: Bool,
         bell: @escaping @Sendable () -> Void
     ) {
         state.withLock { state in
-            state.scheduler.beginSync(most: most, perHost: perHost, limits: limits, scatters: scatters)
+            state.scheduler.beginSync(
+                most: most,
+                perHost: perHost,
+                limits: limits,
+                windows: windows,
+                scatters: scatters
+            )
             state.bell = bell
         }
     }

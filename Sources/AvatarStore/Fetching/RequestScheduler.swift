@@ -21,8 +21,8 @@ struct RequestScheduler<Target>: ~Copyable {
         var pace: HostPace
         /// Requests under way, of readers and of the sync.
         var active = 0
-        /// The most that were under way at once.
-        var mostActive = 0
+        /// The requests of the sync, the most that were under way at once, and the connections opened for them.
+        var (requests, mostActive, connections) = (0, 0, 0)
         /// The sync's targets, in order of arrival.
         var waiting: Deque<Target> = []
         /// Whether it answers over HTTP/2.
@@ -36,9 +36,8 @@ struct RequestScheduler<Target>: ~Copyable {
         /// Whether the host is in `turns`.
         var hasTurn = false
 
-        init(_ name: String, _ bounds: HostBounds) {
-            self.name = name
-            pace = HostPace(bounds)
+        init(_ name: String, _ pace: HostPace) {
+            (self.name, self.pace) = (name, pace)
         }
 
         /// Whether the sync has a target that waits for nothing but its time and the total.
@@ -65,6 +64,8 @@ struct RequestScheduler<Target>: ~Copyable {
     private var syncPerHost: Int?
     /// The fixed limits of some hosts.
     private var limits: [String: Int] = [:]
+    /// The windows that hosts had when an earlier process has asked them.
+    private var windows: [String: Int] = [:]
     /// Whether the sync's targets of a host are taken in random order, within the next ones that wait.
     private var scatters = false
     private var hosts: [String: Host] = [:]
@@ -113,7 +114,11 @@ struct RequestScheduler<Target>: ~Copyable {
             hosts = hosts.filter { !$0.value.isIdle || $0.value.pace.isSpaced || $0.value.pace.refusalCount > 0 }
             mostHosts = max(Self.usualHosts, 2 * hosts.count)
         }
-        let host = Host(name, bounds(isMultiplexed: false))
+        let window = windows[name]
+        // No other host bears as many.
+        let isMultiplexed = window ?? 0 > HostBounds.http1.most
+        let host = Host(name, HostPace(bounds(isMultiplexed: isMultiplexed), window: window))
+        host.isMultiplexed = isMultiplexed
         host.limit = limits[name]
         hosts[name] = host
         return host
@@ -218,14 +223,22 @@ struct RequestScheduler<Target>: ~Copyable {
     ///   - most: the most requests of the sync at once.
     ///   - perHost: the most at once to one host; `nil` for the store's.
     ///   - limits: the hosts with a fixed limit in place of a window.
+    ///   - windows: the windows that hosts had in an earlier process.
     ///   - scatters: whether to take the targets of a host in random order, so that machines with one list do not all ask for
     ///     the same image at the same moment. Default: no.
-    mutating func beginSync(most: Int, perHost: Int?, limits: [String: Int] = [:], scatters: Bool = false) {
-        (syncTotal, syncPerHost, self.limits, self.scatters) = (most, perHost, limits, scatters)
+    mutating func beginSync(
+        most: Int,
+        perHost: Int?,
+        limits: [String: Int] = [:],
+        windows: [String: Int] = [:],
+        scatters: Bool = false
+    ) {
+        (syncTotal, syncPerHost, self.limits, self.windows, self.scatters) = (most, perHost, limits, windows, scatters)
         for host in hosts.values {
             host.pace = host.pace.renewed(bounds(isMultiplexed: host.isMultiplexed))
             host.limit = limits[host.name]
-            (host.isOnProbation, host.isHeld, host.mostActive) = (false, false, host.active)
+            (host.isOnProbation, host.isHeld) = (false, false)
+            (host.requests, host.mostActive, host.connections) = (0, host.active, 0)
         }
         (turns, held, isPacing) = ([], [:], true)
     }
@@ -285,6 +298,7 @@ struct RequestScheduler<Target>: ~Copyable {
         host.hasTurn = false
         waitingCount -= 1
         syncActiveCount += 1
+        host.requests += 1
         let turn = begin(host, at: now)
         offer(host)
         return (target, turn)
@@ -319,11 +333,48 @@ struct RequestScheduler<Target>: ~Copyable {
         turns.reduce(0) { $1.hasRoom && !$1.isHeld ? $0 + $1.waiting.count : $0 }
     }
 
+    /// The use that the sync has made of a host.
+    struct Use {
+        let host: String
+        let requests: Int
+        let mostAtOnce: Int
+        let connections: Int
+        let isMultiplexed: Bool
+        /// The requests at once that it bears now; `nil` if they are as many as at first.
+        let window: Int?
+    }
+
+    /// The uses of at most `count` hosts, those with most requests first.
+    func uses(most count: Int) -> [Use] {
+        hosts.values.filter { $0.requests > 0 && $0.limit == nil }.sorted {
+            ($1.requests, $0.name) < ($0.requests, $1.name)
+        }
+        .prefix(count).map { host in
+            Use(
+                host: host.name,
+                requests: host.requests,
+                mostAtOnce: host.mostActive,
+                connections: host.connections,
+                isMultiplexed: host.isMultiplexed,
+                window: host.pace.limit == bounds(isMultiplexed: host.isMultiplexed).first ? nil : host.pace.limit
+            )
+        }
+    }
+
     // MARK: Answers of requests that have ended
 
     /// The host has answered a request.
-    mutating func answered(_ name: String, _ turn: HostTurn, isMultiplexed: Bool?, at now: Duration) {
+    ///
+    /// - Parameter connections: the connections that were opened for it.
+    mutating func answered(
+        _ name: String,
+        _ turn: HostTurn,
+        isMultiplexed: Bool?,
+        connections: Int = 0,
+        at now: Duration
+    ) {
         guard let host = hosts[name] else { return }
+        host.connections += connections
         if let isMultiplexed, isMultiplexed != host.isMultiplexed {
             host.isMultiplexed = isMultiplexed
             host.pace.adopt(bounds(isMultiplexed: isMultiplexed))

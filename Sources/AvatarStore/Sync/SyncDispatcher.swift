@@ -39,6 +39,7 @@ final class SyncDispatcher {
     /// - Parameters:
     /// - connections: the maximum number of requests under way.
     /// - connectionsPerHost: the maximum number of requests under way per host (name and port); `nil` for the store's.
+    /// - windows: the requests at once that hosts bore in the last sync.
     /// - hosts: the health of the hosts when the sync begins.
     /// - timeLimit: the time for the sync in all; `nil` without a limit.
     /// - inbox: receives the results of fetches.
@@ -47,6 +48,7 @@ final class SyncDispatcher {
         flights: FlightTable<FetchJob.Fetched>,
         connections: Int,
         connectionsPerHost: Int?,
+        windows: [String: Int],
         hosts: SyncHosts,
         timeLimit: Duration?,
         inbox: SyncInbox<SyncSignal>
@@ -61,6 +63,7 @@ final class SyncDispatcher {
             most: connections,
             perHost: connectionsPerHost,
             limits: [FetchTarget.tierHost: TierLink.takesAtOnce],
+            windows: windows,
             scatters: engine.tier != nil
         ) { [inbox] in inbox.ring() }
     }
@@ -291,9 +294,9 @@ final class SyncDispatcher {
         let (host, turn) = (job.target.host, job.target.turn)
         switch result.hostOutcome {
         case .answer:
-            let isMultiplexed = result.isMultiplexed
+            let (isMultiplexed, connections) = (result.isMultiplexed, result.connectionCount)
             requests.withScheduler { scheduler, now in
-                scheduler.answered(host, turn, isMultiplexed: isMultiplexed, at: now)
+                scheduler.answered(host, turn, isMultiplexed: isMultiplexed, connections: connections, at: now)
             }
             return .settle
         case .trouble:
@@ -329,6 +332,11 @@ final class SyncDispatcher {
         let left = timeLimit.map { $0 - (.now - origin) } ?? HostPace.longestWait
         let ofHost = hosts.timeLeft(for: host, at: engine.clock.now()) ?? HostPace.longestWait
         return min(HostPace.longestWait, left, ofHost)
+    }
+
+    /// The uses of at most `count` hosts, those with most requests first.
+    func uses(most count: Int) -> [RequestScheduler<FetchTarget>.Use] {
+        requests.withScheduler { scheduler, _ in scheduler.uses(most: count) }
     }
 
     /// The time that `host` was waited for until now, and its refusals, for the report; `nil` if it has no pace any more.

@@ -40,6 +40,27 @@ public struct SyncReport: Sendable {
         public var refused: Int
     }
 
+    /// The requests of the sync to one host.
+    public struct Host: Sendable, Hashable {
+        /// Its name and port.
+        public var name: String
+        /// Images that were requested from it.
+        public var requests: Int
+        /// The most requests under way at once.
+        public var mostAtOnce: Int
+        /// Connections opened for them.
+        public var connections: Int
+        /// Whether it answered over HTTP/2.
+        public var isMultiplexed: Bool
+
+        init(_ use: RequestScheduler<FetchTarget>.Use) {
+            (name, requests, mostAtOnce) = (use.host, use.requests, use.mostAtOnce)
+            (connections, isMultiplexed) = (use.connections, use.isMultiplexed)
+        }
+    }
+
+    /// The most hosts in `hosts`.
+    static let largestHostCount = 20
     /// The most slowed hosts that are kept.
     private static let largestSlowedCount = 100
     /// The most failures that are kept in full; all are counted.
@@ -97,6 +118,8 @@ public struct SyncReport: Sendable {
     /// Images that the shared tier gave or confirmed, so that no origin was asked. Included in `fetched`, `notModified` and
     /// `failed`.
     public var shared = 0
+    /// The hosts with most requests, at most 20, those with most requests first.
+    public var hosts: [Host] = []
     /// HTTP requests, including redirects and repeated attempts.
     public var requests = 0
     /// Bytes of response bodies.

@@ -39,6 +39,8 @@ final class SyncRun {
     private let contacts = SyncContacts()
     private let tally: SyncTally
     private let tier: TierLink?
+    /// The requests at once that hosts bore when the sync began.
+    private let windows: [String: Int]
 
     /// A sync that begins now. It reads the limits and the health of the hosts; `run` does all else.
     ///
@@ -68,11 +70,13 @@ final class SyncRun {
         let engine = try fetching.engine(limits, timeout: options.timeout, isConstrained: rules.isConstrained)
         let connections = options.connections(parts.configuration)
         readAhead = 2 * max(4 * connections, options.batchSize)
+        windows = try parts.index.hostWindows()
         dispatcher = SyncDispatcher(
             engine,
             flights: flights,
             connections: connections,
             connectionsPerHost: options.connectionsPerHost,
+            windows: windows,
             hosts: try SyncHosts(parts.index, options, timeLimit: options.hostTimeLimit, at: started),
             timeLimit: options.timeLimit,
             inbox: inbox
@@ -164,6 +168,7 @@ final class SyncRun {
             )
         }
         for host in tally.report.slowedHosts.keys { noteWait(host) }
+        try await keepWindows()
         tally.update { report in
             report.wasCancelled = Task.isCancelled
             report.duration = ContinuousClock.now - begun
@@ -171,6 +176,20 @@ final class SyncRun {
         tally.tellProgress()
         await tally.tellEvents()
         return try tally.result()
+    }
+
+    /// The most hosts whose windows are kept.
+    private static let mostWindows = 1_000
+
+    /// Reports the hosts with most requests, and keeps how many requests at once they bear, for the next sync.
+    private func keepWindows() async throws {
+        let uses = dispatcher.uses(most: Self.mostWindows)
+        tally.update { $0.hosts = uses.prefix(SyncReport.largestHostCount).map(SyncReport.Host.init) }
+        let changed = uses.filter { $0.window != windows[$0.host] }.map { ($0.host, $0.window) }
+        guard !changed.isEmpty else { return }
+        try await writer.write { transaction in
+            for (host, window) in changed { try transaction.setWindow(window, ofHost: host) }
+        }
     }
 
     // MARK: The loop

@@ -219,6 +219,9 @@ typedef struct {
     bool has_connected;
 } avatar_exchange_end;
 
+// The connections that were opened for the exchange.
+long avatar_exchange_connections_of(avatar_exchange *exchange);
+
 avatar_exchange_end avatar_exchange_end_of(avatar_exchange *exchange);
 
 // MARK: Errors

@@ -73,6 +73,7 @@ struct SyncSummary {
             "skippedBy": report.skippedBy.json,
             "pausedHosts": report.skippedBy.pausedHostsJSON,
             "slowedHosts": slowedHostsJSON,
+            "hosts": .array(report.hosts.map(Self.json)),
             "overBudget": JSON(report.overBudget),
             "evicted": JSON(report.evicted),
             "shared": JSON(report.shared),
@@ -120,6 +121,14 @@ struct SyncSummary {
                 ])
             }
         )
+    }
+
+    /// An element of the field `hosts`.
+    private static func json(_ host: SyncReport.Host) -> JSON {
+        .object([
+            "host": JSON(host.name), "requests": JSON(host.requests), "mostAtOnce": JSON(host.mostAtOnce),
+            "connections": JSON(host.connections), "protocol": JSON(host.isMultiplexed ? "HTTP/2" : "HTTP/1.1"),
+        ])
     }
 
     /// `duration` in seconds, rounded to milliseconds.

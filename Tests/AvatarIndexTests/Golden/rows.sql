@@ -96,6 +96,9 @@ UPDATE store SET clock_ms = 1767225703000;
 UPDATE host SET failure_message = 'other.example.net:443 took longer than 30.0 seconds, the limit for one image.' WHERE id = 2;
 UPDATE avatar SET failure_message = coalesce(source_url, key) || ' returned status 404.' WHERE failure = 'gone';
 
+-- A host that bears more requests at once than at first.
+UPDATE host SET window = 16 WHERE id = 1;
+
 -- An evicted image whose bytes are remembered, and the last changes; earlier ones are no longer told.
 UPDATE avatar SET absent_sha256 = CAST('0123456789abcdef0123456789abcd07' AS BLOB) WHERE id = 7;
 UPDATE change_feed SET sequence = 9, floor = 4;

@@ -103,7 +103,9 @@ struct RequestQueueTests {
     @Test func theSyncIsWokenWhenAReaderEnds() async throws {
         let queue = RequestQueue(total: 1, perHost: 1)
         let bells = Atomic(0)
-        queue.beginSync(most: 1, perHost: nil, limits: [:], scatters: false) { bells.add(1, ordering: .relaxed) }
+        queue.beginSync(most: 1, perHost: nil, limits: [:], windows: [:], scatters: false) {
+            bells.add(1, ordering: .relaxed)
+        }
         _ = try await queue.run("h", for: try key("first"), .normal) {
             #expect(bells.load(ordering: .relaxed) == 0)
             return Self.result

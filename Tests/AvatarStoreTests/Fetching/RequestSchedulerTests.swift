@@ -171,7 +171,7 @@ struct RequestSchedulerTests {
     @Test func windowDoublesUpToTheCeilingOfItsProtocol() throws {
         #expect(try windows(.answer, rounds: 4) == [6, 12, 16, 16])
         let multiplexed = try windows(.http2, rounds: 5)
-        #expect(multiplexed == [6, 38, 76, 100, 100], "\(multiplexed)")
+        #expect(multiplexed == [6, 38, 76, 152, 200], "\(multiplexed)")
         #expect(try windows(.answer, rounds: 5, perHost: 30) == [6, 12, 24, 30, 30])
         #expect(try windows(.http2, rounds: 3, perHost: 2) == [2, 2, 2])
     }
@@ -252,6 +252,23 @@ struct RequestSchedulerTests {
         desk.scheduler.beginSync(most: 256, perHost: nil)
         desk.fill("a", 100)
         #expect(desk.begin().count == 16)
+    }
+
+    /// A window of an earlier process holds too; more than HTTP/1.1 can bear, it tells of HTTP/2.
+    @Test func windowOfAnEarlierProcessHolds() throws {
+        var desk = Desk()
+        desk.scheduler.beginSync(most: 256, perHost: nil, windows: ["a": 2, "b": 150])
+        desk.fill("a", 100)
+        #expect(desk.begin().count == 2)
+        try desk.endAll()
+        desk.fill("b", 1000)
+        #expect(desk.begin().count(where: { $0.hasPrefix("b") }) == 150)
+        try desk.endAll(.http2)
+
+        let uses = desk.scheduler.uses(most: 1)
+        #expect(uses.map(\.host) == ["b"])
+        #expect(uses.first.map { [$0.requests, $0.mostAtOnce, $0.window ?? 0] } == [150, 150, 200])
+        #expect(uses.first?.isMultiplexed == true)
     }
 
     // MARK: Anything

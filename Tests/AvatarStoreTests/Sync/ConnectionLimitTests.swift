@@ -1,6 +1,7 @@
-import AvatarStore
 import AvatarStoreTesting
 import Testing
+
+@testable import AvatarStore
 
 /// The store's limits hold for reads and syncs; a sync may have lower ones.
 @Suite(.timeLimit(.minutes(5)))
@@ -31,6 +32,20 @@ struct ConnectionLimitTests {
             gate.open()
 
             #expect(try await sync.value.fetched == 12)
+        }
+    }
+
+    @Test func requestsAtOnceAreReported_andKeptWithTheHost() async throws {
+        try await StoreFixture.withStore { fixture in
+            let gate = LoopbackOrigin.Gate()
+            gate.open()
+
+            let report = try await fixture.store.sync(contacts: contacts(200, fixture, heldBy: gate))
+
+            let host = try #require(report.hosts.first)
+            #expect(report.hosts.count == 1 && host.requests == 200 && host.mostAtOnce == 16)
+            #expect((1...16).contains(host.connections) && !host.isMultiplexed)
+            #expect(try fixture.store.index.hostWindows() == [host.name: 16])
         }
     }
 

@@ -24,7 +24,7 @@ let swiftSettings: [SwiftSetting] =
         .enableUpcomingFeature("InternalImportsByDefault"),
     ] + (warningsAreErrors ? [.treatAllWarnings(as: .error)] : [])
     + (isDevelopment
-        ? ["HTTPOrigin", "NIOOrigin", "OpenCombine", "PlaceholderPNG", "Renditions", "Command"].map { .define($0) }
+        ? ["HTTPOrigin", "OpenCombine", "PlaceholderPNG", "Renditions", "Command"].map { .define($0) }
         : standard.map { .define($0, .when(traits: ["Standard"])) })
 
 let package = Package(
@@ -40,7 +40,6 @@ let package = Package(
         .library(name: "AvatarStoreS3", targets: ["AvatarStoreS3"]),
         .library(name: "AvatarFrontEnds", targets: ["AvatarFrontEnds"]),
         .library(name: "AvatarPublisher", targets: ["AvatarPublisher"]),
-        .library(name: "AvatarOriginNIO", targets: ["AvatarOriginNIO"]),
         .library(name: "AvatarRenditions", targets: ["AvatarRenditions"]),
         .library(name: "AvatarStoreTesting", targets: ["AvatarStoreTesting"]),
         .executable(name: "avatars", targets: ["avatars"]),
@@ -51,11 +50,6 @@ let package = Package(
             name: "HTTPOrigin",
             description:
                 "The store's own origin client on libcurl (libcurl4-openssl-dev). Turn it off to bring your own `OriginClient`."
-        ),
-        .trait(
-            name: "NIOOrigin",
-            description:
-                "`AvatarOriginNIO`: an origin client on AsyncHTTPClient, for systems without libcurl. Off, it is empty."
         ),
         .trait(
             name: "OpenCombine",
@@ -87,15 +81,12 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.81.0"),
         .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.34.1"),
-        .package(url: "https://github.com/apple/swift-nio-http2.git", from: "1.36.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.30.0"),
         // Starts the programs of the tests.
         .package(url: "https://github.com/swiftlang/swift-subprocess.git", from: "1.0.2"),
         .package(url: "https://github.com/OpenCombine/OpenCombine.git", from: "0.14.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.0", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
-        // The next minor version may change the connection state machine that the address guard depends on.
-        .package(url: "https://github.com/swift-server/async-http-client.git", .upToNextMinor(from: "1.37.0")),
     ],
     targets: [
         .target(
@@ -183,46 +174,6 @@ let package = Package(
                 "AvatarOriginRules",
                 "CAvatarCurl",
                 "CAvatarSystem",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-            ],
-            swiftSettings: swiftSettings
-        ),
-        // The origin client for systems without libcurl. Empty without the trait.
-        .target(
-            name: "AvatarOriginNIO",
-            dependencies: [
-                "AvatarCore",
-                "AvatarOriginRules",
-                .product(
-                    name: "AsyncHTTPClient",
-                    package: "async-http-client",
-                    condition: trait("NIOOrigin")
-                ),
-                .product(
-                    name: "NIOCore",
-                    package: "swift-nio",
-                    condition: trait("NIOOrigin")
-                ),
-                .product(
-                    name: "NIOHTTP1",
-                    package: "swift-nio",
-                    condition: trait("NIOOrigin")
-                ),
-                .product(
-                    name: "NIOHTTP2",
-                    package: "swift-nio-http2",
-                    condition: trait("NIOOrigin")
-                ),
-                .product(
-                    name: "NIOPosix",
-                    package: "swift-nio",
-                    condition: trait("NIOOrigin")
-                ),
-                .product(
-                    name: "NIOSSL",
-                    package: "swift-nio-ssl",
-                    condition: trait("NIOOrigin")
-                ),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: swiftSettings
@@ -414,11 +365,11 @@ let package = Package(
         .testTarget(
             name: "AvatarOriginTests",
             dependencies: [
-                "AvatarOrigin", "AvatarOriginNIO", "AvatarOriginRules", "AvatarStoreTesting", "ProgramRunning",
+                "AvatarOrigin", "AvatarOriginRules", "AvatarStoreTesting", "ProgramRunning",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: trait("NIOOrigin")),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: swiftSettings
         ),

@@ -24,8 +24,9 @@ package enum DescriptorLimit {
     /// The number of requests that may be in progress at once: each has a socket and a staged file.
     package static var mostRequests: Int { max(4, (openFiles - reserve) / 2) }
 
-    /// The number of connections that may be open, in use and unused: what is left beside the staged files of those in use.
-    package static var mostConnections: Int { max(2, (openFiles - reserve) / 8 * 5) }
+    /// The number of connections that may be open, in use and unused. Staged files, and the folders that they go to, need the other
+    /// descriptors: nearly all of them if there are few.
+    package static var mostConnections: Int { max(1, (openFiles - reserve) / 4, (openFiles - 128) / 8 * 5) }
 
     /// The number of name lookups that may be in progress at once: each has up to two sockets.
     package static var mostLookups: Int { max(2, (openFiles - reserve) / 4) }

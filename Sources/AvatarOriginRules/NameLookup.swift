@@ -5,9 +5,7 @@ import Synchronization
 /// Looks up the addresses of host names, on threads of its own. Callers that want the same name share one lookup, and
 /// results are cached for a short time.
 ///
-/// libcurl connects to the addresses found here and never looks up a name itself. AsyncHTTPClient also calls the system's
-/// resolver when it connects, but on one thread per event loop, where a name without a responding server would block all
-/// others. The lookup here fails first for such a name.
+/// libcurl connects to the addresses found here and never looks up a name itself.
 package final class NameLookup: Sendable {
     /// The result of a lookup.
     package enum Answer: Hashable, Sendable {

@@ -1,6 +1,6 @@
 package import AvatarCore
 
-/// The settings of an origin client: of `HTTPOrigin`, and of `NIOHTTPOrigin` where the package has it.
+/// The settings of the origin client `HTTPOrigin`.
 public struct OriginConfiguration: Sendable {
     /// The User-Agent field. Default: `AvatarStore`.
     public var userAgent: String

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// What our clients do beyond the conformance checks: small bodies always arrive with their head.
-@Suite(.eachClient, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ArrivalTests {
     private static let limit = OriginArrival.wholeBodyLimit
 

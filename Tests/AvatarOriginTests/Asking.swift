@@ -7,12 +7,12 @@ import Synchronization
 /// Runs `body` with a client that may contact loopback, and an origin.
 func withClient<Result>(
     _ configure: (inout OriginConfiguration) -> Void = { _ in },
-    _ body: (any TestedOrigin, LoopbackOrigin) async throws -> Result
+    _ body: (HTTPOrigin, LoopbackOrigin) async throws -> Result
 ) async throws -> Result {
     var configuration = OriginConfiguration()
     configuration.allowsPrivateNetworks = true
     configure(&configuration)
-    let client = try ClientUnderTest.current.make(configuration)
+    let client = try HTTPOrigin(configuration: configuration)
     let origin = try await LoopbackOrigin.start()
     do {
         let result = try await body(client, origin)
@@ -37,7 +37,7 @@ struct Received {
 }
 
 /// Asks for `url` and reads the body.
-func read(_ client: any TestedOrigin, _ url: String, _ fields: HTTPFields = HTTPFields()) async throws -> Received {
+func read(_ client: HTTPOrigin, _ url: String, _ fields: HTTPFields = HTTPFields()) async throws -> Received {
     let requests = Mutex(0)
     let request = OriginRequest(url: url, fields: fields) { requests.withLock { $0 += 1 } }
     return try await client.send(request) { response in
@@ -53,7 +53,7 @@ func read(_ client: any TestedOrigin, _ url: String, _ fields: HTTPFields = HTTP
 }
 
 /// Begins a request for `url`, and waits for its arrival.
-func arrival(_ client: any TestedOrigin, _ url: String) async throws -> (OriginArrival, any BegunRequest) {
+func arrival(_ client: HTTPOrigin, _ url: String) async throws -> (OriginArrival, any BegunRequest) {
     let told = AsyncStream<Result<OriginArrival, any Error>>.makeStream()
     let begun = client.begin(OriginRequest(url: url)) { result in
         told.continuation.yield(result)

@@ -4,10 +4,6 @@ import AvatarStoreTesting
 import Synchronization
 import Testing
 
-#if NIOOrigin
-import AvatarOriginNIO
-#endif
-
 /// The conformance checks of `AvatarStoreTesting`, with our own clients and with faulty ones.
 @Suite(.timeLimit(.minutes(2)))
 struct ConformanceTests {
@@ -20,25 +16,14 @@ struct ConformanceTests {
         return configuration
     }
 
-    private static func conformance(of client: ClientUnderTest) -> OriginClientConformance {
-        switch client {
-        case .libcurl:
-            OriginClientConformance(shutDown: { (client: HTTPOrigin) in try await client.shutdown() }) {
-                try HTTPOrigin(configuration: configuration($0))
-            }
-        #if NIOOrigin
-        case .nio:
-            OriginClientConformance(shutDown: { (client: NIOHTTPOrigin) in try await client.shutdown() }) {
-                try NIOHTTPOrigin(configuration: configuration($0))
-            }
-        #endif
-        }
-    }
+    private static let conformance = OriginClientConformance(
+        shutDown: { (client: HTTPOrigin) in try await client.shutdown() },
+        makeClient: { try HTTPOrigin(configuration: configuration($0)) }
+    )
 
-    @Test(arguments: ClientUnderTest.allCases, OriginClientConformance.checks)
-    func clientConforms(client: ClientUnderTest, check: OriginClientConformance.Check) async throws {
-        guard client.mayFail(check.name) else { return try await Self.conformance(of: client).run(check) }
-        await withKnownIssue(isIntermittent: true) { try await Self.conformance(of: client).run(check) }
+    @Test(arguments: OriginClientConformance.checks)
+    func clientConforms(check: OriginClientConformance.Check) async throws {
+        try await Self.conformance.run(check)
     }
 
     @Test func namesOfChecksAreUnique() {

@@ -4,7 +4,7 @@ import AvatarStoreTesting
 import Testing
 
 /// Cookies live within one redirect chain (RFC 6265).
-@Suite(.eachClient, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct CookieTests {
     private func redirect(to location: String, setting cookies: String...) -> LoopbackOrigin.Response {
         var response = LoopbackOrigin.Response.redirect(to: location)

@@ -1,4 +1,3 @@
-#if NIOOrigin
 import AvatarCore
 import AvatarOrigin
 import AvatarStoreTesting
@@ -107,4 +106,3 @@ struct FloodTests {
         }
     }
 }
-#endif

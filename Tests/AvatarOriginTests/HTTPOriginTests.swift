@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// What our clients promise beyond the conformance checks: their own fields, the guard, the trust roots.
-@Suite(.eachClient, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct HTTPOriginTests {
     private var fields: HTTPFields {
         var fields = HTTPFields()
@@ -59,7 +59,7 @@ struct HTTPOriginTests {
             var configuration = OriginConfiguration()
             configuration.allowsPrivateNetworks = true
             configuration.fieldsForHost = { $0 == host ? [("Authorization", "Bearer secret")] : [] }
-            let authorized = try ClientUnderTest.current.make(configuration)
+            let authorized = try HTTPOrigin(configuration: configuration)
             origin.setResponse(.redirect(to: other.url("/b.png")), for: "/a.png")
 
             _ = try await read(authorized, origin.url("/a.png"))
@@ -121,7 +121,7 @@ struct HTTPOriginTests {
         var configuration = OriginConfiguration()
         configuration.additionalTrustRootsFile = "/nowhere/roots.pem"
 
-        #expect { try ClientUnderTest.current.make(configuration) } throws: {
+        #expect { try HTTPOrigin(configuration: configuration) } throws: {
             ($0 as? AvatarStoreError)?.code == .invalidConfiguration
         }
     }

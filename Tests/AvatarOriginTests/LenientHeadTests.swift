@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// Response heads that break the grammar in ways that browsers accept, and the limits of a head and of redirects.
-@Suite(.eachClient, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct LenientHeadTests {
     private func read(_ head: String, _ body: [UInt8] = []) async throws -> Received {
         let bytes = Array((head.replacing("\n", with: "\r\n") + "\r\n").utf8) + body

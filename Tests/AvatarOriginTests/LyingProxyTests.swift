@@ -12,7 +12,7 @@ struct LyingProxyTests {
         greeting: String = "",
         saying reply: String,
         thenCloses closes: Bool = false,
-        _ body: (any TestedOrigin, RawOrigin) async throws -> Void
+        _ body: (HTTPOrigin, RawOrigin) async throws -> Void
     ) async throws {
         let answer = RawOrigin.Reply(Array(reply.utf8), thenCloses: closes)
         try await RawOrigin.withOrigin(greeting: Array(greeting.utf8), { _ in answer }) { proxy in

@@ -1,4 +1,3 @@
-#if NIOOrigin
 import AvatarCore
 import AvatarOrigin
 import AvatarStoreTesting
@@ -16,7 +15,7 @@ struct ProxyKindTests {
     private func withClient(
         through address: String,
         trusting certificate: Certificate? = nil,
-        _ body: (any TestedOrigin) async throws -> Void
+        _ body: (HTTPOrigin) async throws -> Void
     ) async throws {
         let settings = try ProxySettings(environment: ["ALL_PROXY": address])
         try await AvatarOriginTests.withClient({
@@ -171,4 +170,3 @@ struct ProxyKindTests {
         }
     }
 }
-#endif

@@ -6,7 +6,7 @@ import ProgramRunning
 import Testing
 
 /// http through a proxy that takes every host to the one origin. `NetworkTests` has https.
-@Suite(.eachClient, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProxyTests {
     private static let outside = NameLookup.Resolver.knowing([
         "pictures.example": .addresses("93.184.216.34", "2606:2800:21f::1"),
@@ -18,7 +18,7 @@ struct ProxyTests {
         credentials: String? = nil,
         sending sent: String = "",
         _ configure: (inout OriginConfiguration) -> Void = { _ in },
-        _ body: (any TestedOrigin, LoopbackOrigin, LoopbackProxy) async throws -> Void
+        _ body: (HTTPOrigin, LoopbackOrigin, LoopbackProxy) async throws -> Void
     ) async throws {
         let destination = try await LoopbackOrigin.start()
         destination.setResponse(LoopbackOrigin.Response(body: .text("face")), for: "/a.png")

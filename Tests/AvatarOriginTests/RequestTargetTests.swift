@@ -6,7 +6,7 @@ import ProgramRunning
 import Testing
 
 /// The request target on the wire is that of the normalised URL, byte for byte.
-@Suite(.eachClient, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct RequestTargetTests {
     private static let curl = "/usr/bin/curl"
     private static let hasCurl = FileManager.default.isExecutableFile(atPath: curl)

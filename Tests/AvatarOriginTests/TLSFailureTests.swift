@@ -1,17 +1,16 @@
-#if NIOOrigin
 import AvatarCore
 import AvatarOrigin
 import AvatarStoreTesting
 import Testing
 
 /// The reasons for which a TLS connection is refused, and their messages.
-@Suite(.eachClient, .enabled(if: Certificate.isAvailable, Certificate.absence), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: Certificate.isAvailable, Certificate.absence), .timeLimit(.minutes(1)))
 struct TLSFailureTests {
     /// Runs `body` with a client that trusts `trusted`, and the port of an origin that shows `certificate`.
     private func withOrigin(
         showing certificate: Certificate,
         trusting trusted: Certificate?,
-        _ body: (any TestedOrigin, Int) async throws -> Void
+        _ body: (HTTPOrigin, Int) async throws -> Void
     ) async throws {
         try await withClient({
             $0.additionalTrustRootsFile = trusted?.file
@@ -27,8 +26,6 @@ struct TLSFailureTests {
         try await withOrigin(showing: certificate, trusting: certificate) { client, port in
             let answer = try await read(client, "https://127.0.0.1:\(port)/a.png")
             #expect(answer.text == "face")
-            // AsyncHTTPClient would look the name up itself.
-            guard ClientUnderTest.current == .libcurl else { return }
             let named = try await read(client, "https://pictures.example:\(port)/a.png")
             #expect(named.text == "face")
         }
@@ -51,7 +48,7 @@ struct TLSFailureTests {
             #expect(message.hasPrefix("https://127.0.0.1:\(port)/a.png: "))
             let rest = message.dropFirst("https://127.0.0.1:\(port)/a.png".count)
             #expect(!rest.contains("/"), "\(message)")
-            if ClientUnderTest.current == .libcurl { #expect(rest == ": \(reason).") }
+            #expect(rest == ": \(reason).")
         }
     }
 
@@ -66,4 +63,3 @@ struct TLSFailureTests {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if NIOOrigin
 import NIOCore
 import NIOSSL
 import ProgramRunning
@@ -36,4 +35,3 @@ struct TLSFront: Sendable {
         )
     }
 }
-#endif

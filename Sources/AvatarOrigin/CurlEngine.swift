@@ -237,7 +237,6 @@ final class CurlEngine {
     private func recycle(_ slot: ExchangeSlot) {
         let lane = slot.lane
         let (hasConnected, version) = (slot.hasConnected, slot.state.pointee.version)
-        let opened = Int(avatar_exchange_connections_of(slot.exchange))
         slot.stop()
         let last = busy.removeLast()
         if last !== slot {
@@ -248,7 +247,7 @@ final class CurlEngine {
         if busy.isEmpty { mostBusy = settings.mostRequests }
         lastBusy = now
         guard let lane else { return }
-        if version != 0 { lane.hasAnswered(version: version, opened: opened) }
+        if version != 0 { lane.hasAnswered(version: version) }
         lane.end(hasConnected: hasConnected)
         fillNext(lane)
     }

@@ -5,11 +5,8 @@ import AvatarOriginRules
 /// libcurl could queue them itself, but it wakes one waiting request of all hosts at a time, so that a slow host could hold up
 /// another one. It also lets the time for a connection run while a request waits.
 final class HostLane {
-    /// The maximum number of requests at once over HTTP/2: libcurl puts up to 100 on a connection, if the origin allows as many, and
-    /// opens another one for more.
-    private static let mostStreams = 200
-    /// The maximum number of connections over HTTP/2.
-    private static let mostMultiplexed = 2
+    /// The maximum number of requests at once on a connection over HTTP/2, libcurl's own limit.
+    private static let mostStreams = 100
     /// The upper bound of `responsesToGrow`.
     private static let mostResponsesToGrow = 256
 
@@ -24,11 +21,6 @@ final class HostLane {
     /// The maximum number of requests at once over HTTP/2. Fewer than `mostStreams` after a connection has ended without a
     /// response to some of them, until responses arrive again.
     private var streams = mostStreams
-    /// The upper bound of `streams`: less than `mostStreams` for an origin that allows so few on a connection that they took more
-    /// connections than two.
-    private var streamCeiling = mostStreams
-    /// The connections opened since the lane was idle.
-    private var openedCount = 0
     /// The number of responses since that, and the number after which `streams` grows. An origin whose connections each bear
     /// only a few requests would lose one with each growth, so the number doubles with each loss that comes soon.
     private var responses = 0
@@ -112,18 +104,11 @@ final class HostLane {
 
     /// A response has arrived.
     ///
-    /// - Parameters:
-    ///   - version: the major version of its HTTP.
-    ///   - opened: the connections opened for it.
-    func hasAnswered(version: CInt, opened: Int) {
+    /// - Parameter version: the major version of its HTTP.
+    func hasAnswered(version: CInt) {
         isMultiplexed = version >= 2
         responses += 1
-        if responses > responsesToGrow { streams = min(streams + 1, streamCeiling) }
-        guard isMultiplexed, opened > 0 else { return }
-        openedCount += opened
-        guard openedCount > Self.mostMultiplexed else { return }
-        streamCeiling = max(streamCeiling * Self.mostMultiplexed / openedCount, 1)
-        (streams, openedCount) = (min(streams, streamCeiling), Self.mostMultiplexed)
+        if responses > responsesToGrow { streams = min(streams + 1, Self.mostStreams) }
     }
 
     /// A connection over HTTP/2 has ended without a response to a request on it. The origin may let each connection bear a
@@ -141,7 +126,6 @@ final class HostLane {
     /// A request in progress has ended.
     func end(hasConnected: Bool) {
         runningCount -= 1
-        if runningCount == 0 { openedCount = 0 }
         if !hasConnected { hasFailed = true }
         if isProbing { isProbing = false }
     }

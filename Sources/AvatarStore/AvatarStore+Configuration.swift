@@ -61,7 +61,7 @@ extension AvatarStore {
         /// The most requests at once to one host (name and port), of reads and syncs together; at least 1. Default: `nil`, the
         /// store finds out what the host bears.
         ///
-        /// It begins with 6 requests and goes up to 16; over HTTP/2, which carries up to 100 on a connection, from 32 to 200. It goes
+        /// It begins with 6 requests and goes up to 16; over HTTP/2, which carries them on one connection, from 32 to 100. It goes
         /// up while answers come without trouble and no slower than before, and down by half after 429, 503, a lost connection or
         /// a time-out.
         ///

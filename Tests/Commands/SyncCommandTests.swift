@@ -7,7 +7,8 @@ import Testing
         "contacts", "withoutImage", "unreadable", "saved", "unlinked", "removed", "wanted", "fresh", "fetched",
         "notModified",
         "unstored", "changed", "failed", "skipped", "skippedBy", "pausedHosts", "overBudget", "evicted", "requests",
-        "bytesReceived", "seconds", "failures", "duplicates", "slowedHosts", "hosts", "ignored", "shared", "failureGroups",
+        "bytesReceived", "seconds", "failures", "duplicates", "slowedHosts", "hosts", "ignored", "shared",
+        "failureGroups",
         "hints",
     ]
 

@@ -70,6 +70,8 @@ package struct HostPace: Sendable {
     private var window: Int
     /// Whether the window doubles with each round trip: until the first trouble, and until answers become slower.
     private var isDoubling = true
+    /// When a request without an answer has halved the window last.
+    private var halved = Duration.seconds(-1)
     /// Whether the last request has filled the window.
     private var isFull = false
     /// The answers since the window was judged last, and their times in seconds.
@@ -100,17 +102,19 @@ package struct HostPace: Sendable {
 
     /// A host that refused nothing so far.
     ///
-    /// - Parameter window: the requests at a time that it bore in an earlier sync; `nil` if that is not known.
+    /// - Parameter window: the requests at a time that it bore in an earlier sync; `nil` if that is not known. A small one was
+    ///   halved, and does not double.
     package init(_ bounds: HostBounds = .http1, window: Int? = nil) {
         self.bounds = bounds
         self.window = max(min(window ?? bounds.first, bounds.most), 1)
         judgedCount = self.window
+        isDoubling = self.window >= bounds.first
     }
 
     /// The same host at the begin of a sync: it keeps its window, and nothing of what it refused.
     package func renewed(_ bounds: HostBounds) -> HostPace {
         var pace = HostPace(bounds, window: window)
-        pace.isDoubling = isDoubling
+        pace.isDoubling = isDoubling && pace.isDoubling
         return pace
     }
 
@@ -123,6 +127,9 @@ package struct HostPace: Sendable {
     }
 
     // MARK: Requests
+
+    /// Whether the host is like one that was never asked, but for a larger window.
+    package var isUsual: Bool { !isSpaced && refusalCount == 0 && window >= bounds.first }
 
     /// Whether the requests are spaced.
     package var isSpaced: Bool { rate != nil }
@@ -154,14 +161,16 @@ package struct HostPace: Sendable {
 
     /// Records an answer other than a failure of the host.
     ///
-    /// - Parameter turn: the turn of the request.
-    package mutating func answered(_ turn: HostTurn, at now: Duration) {
+    /// - Parameters:
+    ///   - turn: the turn of the request.
+    ///   - time: the time from the request to the end of the response.
+    package mutating func answered(_ turn: HostTurn, took time: Duration = .zero, at now: Duration) {
         hasAnswered = true
         if turn.refusals > 0 { cured += 1 }
         guard turn.slowdowns == slowdowns else { return }
         answers += 1
         inVain = (0, 0)
-        widen(after: (now - turn.began).inSeconds)
+        widen(after: time.inSeconds)
         guard let rate else { return }
         let now = now.inSeconds
         let elapsed = min(now - (lastAnswer ?? now), 2 / rate, Self.doublingSeconds / 2)
@@ -174,9 +183,10 @@ package struct HostPace: Sendable {
     /// - Parameters:
     ///   - turn: the turn of the request.
     ///   - active: requests to the host under way, this one included.
-    package mutating func failed(_ turn: HostTurn, active: Int) {
-        guard turn.slowdowns == slowdowns else { return }
-        slowdowns += 1
+    package mutating func failed(_ turn: HostTurn, active: Int, at now: Duration) {
+        // Requests that were under way together halve it once. A refusal among them still counts as one.
+        guard turn.slowdowns == slowdowns, turn.began > halved else { return }
+        halved = now
         halve(active)
     }
 
@@ -407,8 +417,8 @@ package struct HostBounds: Hashable, Sendable {
 
     /// HTTP/1.1: a connection per request.
     package static let http1 = HostBounds(first: 6, most: 16)
-    /// HTTP/2: up to 100 requests on a connection, and two connections.
-    package static let http2 = HostBounds(first: 32, most: 200)
+    /// HTTP/2: one connection for all.
+    package static let http2 = HostBounds(first: 32, most: 100)
 
     /// The bounds of a protocol, or of `perHost`, a ceiling of its own.
     package init(isMultiplexed: Bool, perHost: Int?) {
@@ -421,13 +431,25 @@ package struct HostBounds: Hashable, Sendable {
     }
 }
 
+/// The requests at a time that a host bore in a sync.
+package struct HostWindow: Hashable, Sendable {
+    package let count: Int
+    /// Whether it answered over HTTP/2.
+    package let isMultiplexed: Bool
+
+    package init(count: Int, isMultiplexed: Bool) {
+        (self.count, self.isMultiplexed) = (count, isMultiplexed)
+    }
+}
+
 /// The place of one request in the pace of its host.
 package struct HostTurn: Hashable, Sendable {
     /// How often the host refused the image in this sync (429 or 503).
     package var refusals = 0
     /// The slowdowns of the host when the request began.
     package var slowdowns = 0
-    /// When the request began.
+    /// The host that it was sent to, and when it began.
+    package var host = ""
     package var began = Duration.zero
     /// When it gave way to another machine that asks the origin for the same image; `nil`: it did not.
     package var yielded: ContinuousClock.Instant?

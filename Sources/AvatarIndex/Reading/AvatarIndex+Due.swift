@@ -201,17 +201,19 @@ extension AvatarIndex {
         }
     }
 
-    /// The requests at once that hosts bore in the last sync, by name and port: at most 4,096 of those that bore more or fewer
-    /// than every host gets at first.
-    package func hostWindows() throws -> [String: Int] {
+    /// What hosts bore in the last sync, by name and port: at most 4,096 of those that bore something else than every host gets
+    /// at first.
+    package func hostWindows() throws -> [String: HostWindow] {
         let rows = try readers.read { connection in
-            try connection.rows("SELECT name, window FROM host WHERE window IS NOT NULL ORDER BY id DESC LIMIT 4096") {
-                (name: $0.text("name"), window: $0.integer("window"))
+            try connection.rows(
+                "SELECT name, window, is_multiplexed FROM host WHERE window IS NOT NULL ORDER BY id DESC LIMIT 4096"
+            ) {
+                (name: $0.text("name"), window: $0.integer("window"), isMultiplexed: $0.integer("is_multiplexed") != 0)
             }
         }
-        return Dictionary(rows.filter { IndexNumber.window.contains($0.window) }.map { ($0.name, Int($0.window)) }) {
-            $1
-        }
+        let windows = rows.filter { IndexNumber.window.contains($0.window) }
+            .map { ($0.name, HostWindow(count: Int($0.window), isMultiplexed: $0.isMultiplexed)) }
+        return Dictionary(windows) { first, _ in first }
     }
 
     /// The hosts that failed at their last request, or are paused until after `time`.

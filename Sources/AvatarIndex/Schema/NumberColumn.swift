@@ -78,6 +78,7 @@ struct NumberColumn {
         columns("host", "failure_count", IndexNumber.count, .set("0")),
         columns("host", "rests_until_ms", IndexNumber.milliseconds, .set("NULL")),
         columns("host", "window", IndexNumber.window, .set("NULL")),
+        columns("host", "is_multiplexed", IndexNumber.flag, .set("0")),
         // The totals are counted again.
         columns("total", "storage_class", IndexNumber.flag, .delete),
         columns("total", "files pending_files", IndexNumber.count, .set("0")),

@@ -202,7 +202,10 @@ extension IndexTransaction {
             try run(KeepsHits("DELETE FROM content_change WHERE sequence = ?"), [change.sequence])
         }
         if isRemoval || isNamed || !changes.isEmpty {
-            try run(KeepsHits("UPDATE change_feed SET sequence = sequence + 1, floor = sequence + 1"))
+            let last = try firstRow("SELECT sequence FROM change_feed WHERE id = 1") {
+                $0.integer("sequence", in: IndexNumber.id)
+            }
+            if let last { try run(KeepsHits("UPDATE change_feed SET sequence = ?1, floor = ?1"), [last + 1]) }
         }
         return isNamed
     }

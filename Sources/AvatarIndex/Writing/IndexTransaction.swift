@@ -292,8 +292,11 @@ extension IndexTransaction {
     }
 
     /// Records how many requests at once `host` bears; `nil` for as many as every host gets at first.
-    package func setWindow(_ window: Int?, ofHost host: String) throws {
-        try run(KeepsHits("UPDATE host SET window = ? WHERE name = ?"), [window, host])
+    package func setWindow(_ window: HostWindow?, ofHost host: String) throws {
+        try run(
+            KeepsHits("UPDATE host SET window = ?, is_multiplexed = ? WHERE name = ?"),
+            [window?.count, window?.isMultiplexed == true ? 1 : 0, host]
+        )
     }
 
     /// The row id of the host `name`, which is added if the index lacks it.

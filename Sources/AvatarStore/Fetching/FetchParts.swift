@@ -32,11 +32,8 @@ final class FetchParts: Sendable {
         self.parts = parts
         self.metrics = metrics
         self.tier = tier
-        requests = RequestQueue(
-            total: parts.configuration.connections,
-            perHost: parts.configuration.connectionsPerHost
-        )
         origin = OriginHolder(parts.configuration)
+        requests = RequestQueue(total: origin.mostRequests, perHost: parts.configuration.connectionsPerHost)
     }
 
     // MARK: Requests

@@ -25,8 +25,8 @@ struct FetchResult: Sendable {
     var requestCount = 0
     /// Bytes read from all bodies, before a content coding is decoded.
     var bytesReceived = 0
-    /// Whether the requested host answered over HTTP/2.
-    var isMultiplexed = false
+    /// Whether the requested host answered over HTTP/2; `nil` without a response.
+    var isMultiplexed: Bool?
     /// Connections opened for it.
     var connectionCount = 0
     /// Whether the shared tier gave the result, and no origin was asked.
@@ -57,11 +57,16 @@ struct FetchResult: Sendable {
         case none
     }
 
+    /// The time from the request to the end of the response.
+    var duration: Duration { ended.duration(since: began) }
+
     /// The meaning of the result for the requests to its host.
     var hostOutcome: HostOutcome {
         guard !isFromTier else { return .none }
         guard let failure, failure.kind.blame != .image else { return .answer }
         if failure.isRefusal { return .refusal }
+        // The host that it redirected to is at fault.
+        guard failure.redirectedHost == nil else { return .none }
         return failure.kind == .timeout || failure.kind == .unreachable ? .trouble : .none
     }
 
@@ -100,7 +105,8 @@ final class Tally: Sendable {
     private let requests = Atomic<Int>(0)
     private let bytes = Atomic<Int>(0)
     private let connections = Atomic<Int>(0)
-    private let isMultiplexed = Atomic(false)
+    /// 0 before a response, 1 over HTTP/1.1, 2 over HTTP/2.
+    private let version = Atomic<Int>(0)
 
     /// Counts one HTTP request. A redirect is another one.
     func addRequest() {
@@ -114,8 +120,14 @@ final class Tally: Sendable {
 
     /// Takes note of how a response arrived.
     func note(_ head: OriginHead) {
-        if head.isMultiplexed { isMultiplexed.store(true, ordering: .relaxed) }
+        version.store(head.isMultiplexed ? 2 : 1, ordering: .relaxed)
         if head.openedConnections > 0 { connections.add(head.openedConnections, ordering: .relaxed) }
+    }
+
+    /// Whether the requested host answered over HTTP/2; `nil` before a response.
+    private var isMultiplexed: Bool? {
+        let version = version.load(ordering: .relaxed)
+        return version == 0 ? nil : version == 2
     }
 
     /// HTTP requests sent so far, including redirects.
@@ -132,7 +144,7 @@ final class Tally: Sendable {
             ended: ended,
             requestCount: requestCount,
             bytesReceived: byteCount,
-            isMultiplexed: isMultiplexed.load(ordering: .relaxed),
+            isMultiplexed: isMultiplexed,
             connectionCount: connections.load(ordering: .relaxed)
         )
     }

@@ -42,6 +42,15 @@ final class OriginHolder: Sendable {
         #endif
     }
 
+    /// The most requests at once: as many as the configuration says, and no more than the store's own client has file descriptors
+    /// for. Others would wait in the client while their time runs.
+    var mostRequests: Int {
+        #if HTTPOrigin
+        if configuration.originClient == nil { return min(configuration.connections, DescriptorLimit.mostRequests) }
+        #endif
+        return configuration.connections
+    }
+
     /// The kind of addresses that the client refuses to contact.
     var addressGuard: AddressGuard {
         if let client = configuration.originClient { return client.addressGuard }

@@ -46,10 +46,10 @@ final class RequestQueue: Sendable {
         let turn = try await wait(host, for: key, priority, isProbe: isProbe)
         do {
             let result = try await body()
-            end(host, turn, result)
+            end(turn, result)
             return result
         } catch {
-            end(host, turn, nil)
+            end(turn, nil)
             throw error
         }
     }
@@ -94,15 +94,23 @@ final class RequestQueue: Sendable {
     /// Ends the request of a reader; without a result, it was given up.
     // Not inlined into an async function, as above.
     @inline(never)
-    private func end(_ host: String, _ turn: HostTurn, _ result: FetchResult?) {
+    private func end(_ turn: HostTurn, _ result: FetchResult?) {
         let now = now
         let bell = state.withLock { state in
-            state.scheduler.readerEnded(host)
+            state.scheduler.readerEnded(turn)
             // A refusal of a read is a failure of its host, which the index keeps.
-            switch result?.hostOutcome {
-            case .answer: state.scheduler.answered(host, turn, isMultiplexed: result?.isMultiplexed, at: now)
-            case .trouble: state.scheduler.failed(host, turn)
-            case .refusal, .some(.none), nil: break
+            if let result {
+                switch result.hostOutcome {
+                case .answer:
+                    state.scheduler.answered(
+                        turn,
+                        took: result.duration,
+                        isMultiplexed: result.isMultiplexed,
+                        at: now
+                    )
+                case .trouble: state.scheduler.failed(turn, at: now)
+                case .refusal, .none: break
+                }
             }
             return state.bell
         }
@@ -156,7 +164,7 @@ final class RequestQueue: Sendable {
         most: Int,
         perHost: Int?,
         limits: [String: Int],
-        windows: [String: Int],
+        windows: [String: HostWindow],
         scatters: Bool,
         bell: @escaping @Sendable () -> Void
     ) {
@@ -172,7 +180,7 @@ final class RequestQueue: Sendable {
         }
     }
 
-    /// Ends the sync. It has no request under way.
+    /// Ends the sync, before another one begins.
     func endSync() {
         state.withLock { state in
             state.bell = nil
@@ -180,15 +188,20 @@ final class RequestQueue: Sendable {
         }
     }
 
-    /// Calls `body` with the scheduler and the present time, for the sync. Readers that may begin afterwards do.
+    /// Calls `body` with the scheduler and the present time, for the sync.
     func withScheduler<Result>(
         _ body: (inout RequestScheduler<FetchTarget>, Duration) -> sending Result
     ) -> sending Result {
         let now = now
-        let (result, hasReaders) = state.withLock { state in
-            (body(&state.scheduler, now), state.scheduler.readerCount > 0)
+        return state.withLock { body(&$0.scheduler, now) }
+    }
+
+    /// Gives the place of a request of the sync back. A reader that waits for it begins.
+    func syncEnded(_ host: String) {
+        let hasReaders = state.withLock { state in
+            state.scheduler.syncEnded(host)
+            return state.scheduler.readerCount > 0
         }
         if hasReaders { advance() }
-        return result
     }
 }

@@ -19,8 +19,10 @@ struct RequestScheduler<Target>: ~Copyable {
         /// The host: its name and port.
         let name: String
         var pace: HostPace
-        /// Requests under way, of readers and of the sync.
-        var active = 0
+        /// Requests under way, of readers and of the sync, and those of the sync.
+        var (active, syncActive) = (0, 0)
+        /// Readers that wait.
+        var readers = 0
         /// The requests of the sync, the most that were under way at once, and the connections opened for them.
         var (requests, mostActive, connections) = (0, 0, 0)
         /// The sync's targets, in order of arrival.
@@ -41,8 +43,13 @@ struct RequestScheduler<Target>: ~Copyable {
         }
 
         /// Whether the sync has a target that waits for nothing but its time and the total.
-        var hasRoom: Bool { !waiting.isEmpty && active < (isOnProbation ? 1 : limit ?? pace.limit) }
-        var isIdle: Bool { waiting.isEmpty && active == 0 }
+        func hasRoom(_ syncMost: Int) -> Bool {
+            !waiting.isEmpty && active < (isOnProbation ? 1 : limit ?? pace.limit) && syncActive < (limit ?? syncMost)
+        }
+        /// Whether nothing is lost with it. Those that refused requests, and those with most requests, are named in the report.
+        var isIdle: Bool {
+            waiting.isEmpty && active == 0 && readers == 0 && pace.isUsual && requests < 32
+        }
     }
 
     /// A reader that waits.
@@ -61,11 +68,11 @@ struct RequestScheduler<Target>: ~Copyable {
     private var syncTotal = 0
     /// The most requests of a host; `nil` to find out what it bears.
     private let perHost: Int?
-    private var syncPerHost: Int?
+    private var syncPerHost = Int.max
     /// The fixed limits of some hosts.
     private var limits: [String: Int] = [:]
-    /// The windows that hosts had when an earlier process has asked them.
-    private var windows: [String: Int] = [:]
+    /// What hosts bore when an earlier sync has asked them.
+    private var windows: [String: HostWindow] = [:]
     /// Whether the sync's targets of a host are taken in random order, within the next ones that wait.
     private var scatters = false
     private var hosts: [String: Host] = [:]
@@ -110,39 +117,40 @@ struct RequestScheduler<Target>: ~Copyable {
     private mutating func host(_ name: String) -> Host {
         if let host = hosts[name] { return host }
         if hosts.count >= mostHosts {
-            // Those that refused requests are named in the report.
-            hosts = hosts.filter { !$0.value.isIdle || $0.value.pace.isSpaced || $0.value.pace.refusalCount > 0 }
+            hosts = hosts.filter { !$0.value.isIdle }
             mostHosts = max(Self.usualHosts, 2 * hosts.count)
         }
-        let window = windows[name]
-        // No other host bears as many.
-        let isMultiplexed = window ?? 0 > HostBounds.http1.most
-        let host = Host(name, HostPace(bounds(isMultiplexed: isMultiplexed), window: window))
-        host.isMultiplexed = isMultiplexed
+        let kept = windows[name]
+        let host = Host(name, HostPace(bounds(isMultiplexed: kept?.isMultiplexed ?? false), window: kept?.count))
+        host.isMultiplexed = kept?.isMultiplexed ?? false
         host.limit = limits[name]
         hosts[name] = host
         return host
     }
 
     private func bounds(isMultiplexed: Bool) -> HostBounds {
-        HostBounds(isMultiplexed: isMultiplexed, perHost: syncPerHost ?? perHost)
+        HostBounds(isMultiplexed: isMultiplexed, perHost: perHost)
     }
 
-    /// Begins a request to `host`. `ended` ends it.
-    private mutating func begin(_ host: Host, at now: Duration) -> HostTurn {
+    /// Takes a place of `host`. `leave` gives it back.
+    private mutating func enter(_ host: Host) {
         activeCount += 1
         host.active += 1
-        host.mostActive = max(host.mostActive, host.active)
-        var turn = HostTurn()
-        (turn.slowdowns, turn.began) = (host.pace.begin(active: host.active, at: now), now)
-        return turn
     }
 
-    private mutating func end(_ name: String) {
+    private mutating func leave(_ host: Host) {
         activeCount -= 1
-        guard let host = hosts[name] else { return }
         host.active -= 1
         offer(host)
+    }
+
+    /// Begins a request to `host`, in a place that was taken.
+    private func begin(_ host: Host, at now: Duration) -> HostTurn {
+        host.mostActive = max(host.mostActive, host.active)
+        var turn = HostTurn()
+        (turn.host, turn.slowdowns) = (host.name, host.pace.begin(active: host.active, at: now))
+        turn.began = now
+        return turn
     }
 
     // MARK: Readers
@@ -160,7 +168,9 @@ struct RequestScheduler<Target>: ~Copyable {
     ///   - isProbe: whether the host may have no other request under way when it begins.
     mutating func ask(_ number: Int, _ name: String, for key: AvatarKey, _ priority: FetchPriority, isProbe: Bool) {
         let priority = wish(for: key) ?? priority
-        insert(Reader(number: number, host: host(name), key: key, isProbe: isProbe, priority: priority))
+        let host = host(name)
+        host.readers += 1
+        insert(Reader(number: number, host: host, key: key, isProbe: isProbe, priority: priority))
     }
 
     /// The next reader that may begin, which then has begun; `nil` if none may. `readerEnded` ends it.
@@ -170,6 +180,8 @@ struct RequestScheduler<Target>: ~Copyable {
             return nil
         }
         let reader = readers.remove(at: place)
+        reader.host.readers -= 1
+        enter(reader.host)
         return (reader.number, begin(reader.host, at: now))
     }
 
@@ -178,12 +190,15 @@ struct RequestScheduler<Target>: ~Copyable {
     /// - Returns: whether it waited.
     mutating func cancel(_ number: Int) -> Bool {
         guard let place = readers.firstIndex(where: { $0.number == number }) else { return false }
-        readers.remove(at: place)
+        readers.remove(at: place).host.readers -= 1
         return true
     }
 
     /// Ends the request of a reader.
-    mutating func readerEnded(_ host: String) { end(host) }
+    mutating func readerEnded(_ turn: HostTurn) {
+        // A host with a request under way stays.
+        if let host = hosts[turn.host] { leave(host) }
+    }
 
     /// Inserts `reader` behind the more urgent ones, and behind those that wait longer.
     private mutating func insert(_ reader: Reader) {
@@ -217,23 +232,24 @@ struct RequestScheduler<Target>: ~Copyable {
 
     // MARK: The sync
 
-    /// Begins a sync. A store has one at a time. It keeps the windows of the hosts, and nothing of what they refused.
+    /// Begins a sync, after the one before has ended. It keeps the windows of the hosts, and nothing of what they refused.
     ///
     /// - Parameters:
     ///   - most: the most requests of the sync at once.
-    ///   - perHost: the most at once to one host; `nil` for the store's.
+    ///   - perHost: the most at once to one host; `nil` for as many as the store sends.
     ///   - limits: the hosts with a fixed limit in place of a window.
-    ///   - windows: the windows that hosts had in an earlier process.
+    ///   - windows: what hosts bore in an earlier sync.
     ///   - scatters: whether to take the targets of a host in random order, so that machines with one list do not all ask for
     ///     the same image at the same moment. Default: no.
     mutating func beginSync(
         most: Int,
         perHost: Int?,
         limits: [String: Int] = [:],
-        windows: [String: Int] = [:],
+        windows: [String: HostWindow] = [:],
         scatters: Bool = false
     ) {
-        (syncTotal, syncPerHost, self.limits, self.windows, self.scatters) = (most, perHost, limits, windows, scatters)
+        (syncTotal, syncPerHost) = (most, perHost ?? .max)
+        (self.limits, self.windows, self.scatters) = (limits, windows, scatters)
         for host in hosts.values {
             host.pace = host.pace.renewed(bounds(isMultiplexed: host.isMultiplexed))
             host.limit = limits[host.name]
@@ -271,52 +287,53 @@ struct RequestScheduler<Target>: ~Copyable {
 
     /// Gives `host` a turn, if it has a target that may begin.
     private mutating func offer(_ host: Host) {
-        guard !host.hasTurn, !host.isHeld, host.hasRoom else { return }
+        guard !host.hasTurn, !host.isHeld, host.hasRoom(syncPerHost) else { return }
         host.hasTurn = true
         turns.append(host)
     }
 
-    /// The target that begins next; `nil` if none may begin now.
-    mutating func first(at now: Duration) -> Target? {
+    /// Takes the next target, and a place for its request; `nil` if none may begin now. `begin` begins the request, or `giveBack`
+    /// takes the target back, and `syncEnded` gives the place back.
+    mutating func take(at now: Duration) -> Target? {
         guard activeCount < total, syncActiveCount < syncTotal else { return nil }
-        while let host = turns.first {
-            if host.hasRoom, !host.isHeld {
-                guard isPacing, host.pace.earliest > now else { return host.waiting.first }
-                hold(host)
-            }
+        while let host = turns.popFirst() {
             host.hasTurn = false
-            turns.removeFirst()
+            guard host.hasRoom(syncPerHost), !host.isHeld else { continue }
+            guard !isPacing || host.pace.earliest <= now else {
+                hold(host)
+                continue
+            }
+            guard let target = host.waiting.popFirst() else { continue }
+            waitingCount -= 1
+            syncActiveCount += 1
+            host.syncActive += 1
+            enter(host)
+            offer(host)
+            return target
         }
         return nil
     }
 
-    /// Begins the request that `first` returned. `syncEnded` ends it.
-    mutating func next(at now: Duration) -> (target: Target, turn: HostTurn)? {
-        guard first(at: now) != nil, let host = turns.popFirst(), let target = host.waiting.popFirst() else {
-            return nil
-        }
-        host.hasTurn = false
-        waitingCount -= 1
-        syncActiveCount += 1
+    /// Begins the request of a target that was taken.
+    mutating func begin(_ name: String, at now: Duration) -> HostTurn {
+        let host = host(name)
         host.requests += 1
-        let turn = begin(host, at: now)
-        offer(host)
-        return (target, turn)
+        return begin(host, at: now)
     }
 
-    /// Removes the target that `first` returned, without a request.
-    mutating func drop(at now: Duration) {
-        guard first(at: now) != nil, let host = turns.popFirst() else { return }
-        host.hasTurn = false
-        waitingCount -= 1
-        _ = host.waiting.popFirst()
-        offer(host)
+    /// Puts a target that was taken back at the front of its host's queue.
+    mutating func giveBack(_ target: Target, _ name: String) {
+        syncEnded(name)
+        add(target, name, at: .first)
     }
 
-    /// Ends a request of the sync.
-    mutating func syncEnded(_ host: String) {
+    /// Ends a request of the sync, or gives the place of a target back that gets none.
+    mutating func syncEnded(_ name: String) {
+        // A host with a request under way stays.
+        guard let host = hosts[name] else { return }
         syncActiveCount -= 1
-        end(host)
+        host.syncActive -= 1
+        leave(host)
     }
 
     /// Removes and returns all targets of the sync. Its requests under way go on.
@@ -328,9 +345,10 @@ struct RequestScheduler<Target>: ~Copyable {
         return targets
     }
 
-    /// Targets of hosts that have room and need not wait. Only the total holds them back.
+    /// Targets of hosts that had room when they got their turns. Only the total holds them back.
     var readyCount: Int {
-        turns.reduce(0) { $1.hasRoom && !$1.isHeld ? $0 + $1.waiting.count : $0 }
+        if turns.count >= waitingCount { return waitingCount }
+        return turns.reduce(0) { $1.isHeld ? $0 : $0 + $1.waiting.count }
     }
 
     /// The use that the sync has made of a host.
@@ -340,23 +358,23 @@ struct RequestScheduler<Target>: ~Copyable {
         let mostAtOnce: Int
         let connections: Int
         let isMultiplexed: Bool
-        /// The requests at once that it bears now; `nil` if they are as many as at first.
-        let window: Int?
+        /// The requests at once that it bears now; `nil` if they are as many as of any host at first.
+        let window: HostWindow?
     }
 
     /// The uses of at most `count` hosts, those with most requests first.
     func uses(most count: Int) -> [Use] {
-        hosts.values.filter { $0.requests > 0 && $0.limit == nil }.sorted {
-            ($1.requests, $0.name) < ($0.requests, $1.name)
-        }
-        .prefix(count).map { host in
-            Use(
+        let asked = hosts.values.filter { $0.requests > 0 && $0.limit == nil }
+        let first = asked.sorted { ($1.requests, $0.name) < ($0.requests, $1.name) }.prefix(count)
+        return first.map { host in
+            let isUsual = !host.isMultiplexed && host.pace.limit == HostBounds.http1.first
+            return Use(
                 host: host.name,
                 requests: host.requests,
                 mostAtOnce: host.mostActive,
                 connections: host.connections,
                 isMultiplexed: host.isMultiplexed,
-                window: host.pace.limit == bounds(isMultiplexed: host.isMultiplexed).first ? nil : host.pace.limit
+                window: isUsual ? nil : HostWindow(count: host.pace.limit, isMultiplexed: host.isMultiplexed)
             )
         }
     }
@@ -365,39 +383,41 @@ struct RequestScheduler<Target>: ~Copyable {
 
     /// The host has answered a request.
     ///
-    /// - Parameter connections: the connections that were opened for it.
+    /// - Parameters:
+    ///   - time: the time from the request to the end of the response.
+    ///   - isMultiplexed: whether it came over HTTP/2; `nil` if that is not known.
+    ///   - connections: the connections that were opened for it.
     mutating func answered(
-        _ name: String,
         _ turn: HostTurn,
+        took time: Duration,
         isMultiplexed: Bool?,
         connections: Int = 0,
         at now: Duration
     ) {
-        guard let host = hosts[name] else { return }
+        guard let host = hosts[turn.host] else { return }
         host.connections += connections
         if let isMultiplexed, isMultiplexed != host.isMultiplexed {
             host.isMultiplexed = isMultiplexed
             host.pace.adopt(bounds(isMultiplexed: isMultiplexed))
         }
-        host.pace.answered(turn, at: now)
+        host.pace.answered(turn, took: time, at: now)
         offer(host)
     }
 
     /// A request got no answer: its connection was lost, its stream refused, or its time was over.
-    mutating func failed(_ name: String, _ turn: HostTurn) {
-        guard let host = hosts[name] else { return }
-        host.pace.failed(turn, active: host.active + 1)
+    mutating func failed(_ turn: HostTurn, at now: Duration) {
+        guard let host = hosts[turn.host] else { return }
+        host.pace.failed(turn, active: host.active + 1, at: now)
     }
 
     /// The host has refused a request of the sync, as `HostPace.refused`.
     mutating func refused(
-        _ name: String,
         _ turn: HostTurn,
         retryAfter: Duration?,
         longest: Duration,
         at now: Duration
     ) -> (reaction: HostPace.Reaction, isSlower: Bool) {
-        let host = host(name)
+        let host = host(turn.host)
         let waited = host.pace.waited
         let reaction = host.pace.refused(
             turn,
@@ -438,6 +458,7 @@ struct RequestScheduler<Target>: ~Copyable {
 
     /// The time of the next request to a host that must wait for it; `nil` without such a host.
     var alarm: Duration? {
-        held.values.lazy.filter(\.hasRoom).map(\.pace.earliest).min()
+        let most = syncPerHost
+        return held.values.lazy.filter { $0.hasRoom(most) }.map(\.pace.earliest).min()
     }
 }

@@ -31,6 +31,9 @@ final class SyncDispatcher {
     /// Whether a request failed because there is no network.
     private(set) var isOffline = false
 
+    /// The most fetches of readers that the sync waits for at a time.
+    private let mostJoined: Int
+
     /// The maximum number of waiting targets.
     private static let mostWaiting = 20_000
 
@@ -39,7 +42,7 @@ final class SyncDispatcher {
     /// - Parameters:
     /// - connections: the maximum number of requests under way.
     /// - connectionsPerHost: the maximum number of requests under way per host (name and port); `nil` for the store's.
-    /// - windows: the requests at once that hosts bore in the last sync.
+    /// - windows: what hosts bore in the last sync.
     /// - hosts: the health of the hosts when the sync begins.
     /// - timeLimit: the time for the sync in all; `nil` without a limit.
     /// - inbox: receives the results of fetches.
@@ -48,7 +51,7 @@ final class SyncDispatcher {
         flights: FlightTable<FetchJob.Fetched>,
         connections: Int,
         connectionsPerHost: Int?,
-        windows: [String: Int],
+        windows: [String: HostWindow],
         hosts: SyncHosts,
         timeLimit: Duration?,
         inbox: SyncInbox<SyncSignal>
@@ -58,6 +61,7 @@ final class SyncDispatcher {
         self.hosts = hosts
         self.timeLimit = timeLimit
         self.inbox = inbox
+        mostJoined = connections
         requests = engine.requests
         requests.beginSync(
             most: connections,
@@ -68,7 +72,8 @@ final class SyncDispatcher {
         ) { [inbox] in inbox.ring() }
     }
 
-    deinit {
+    /// Ends the sync, which has no request under way.
+    func end() {
         requests.endSync()
     }
 
@@ -78,6 +83,14 @@ final class SyncDispatcher {
     var activeCount: Int { joinedCount + requests.withScheduler { scheduler, _ in scheduler.syncActiveCount } }
     /// Waiting targets of hosts that have room and need not wait. Only the total holds them back.
     var readyCount: Int { requests.withScheduler { scheduler, _ in scheduler.readyCount } }
+    /// Whether targets wait.
+    var hasWaiting: Bool { requests.withScheduler { scheduler, _ in scheduler.waitingCount > 0 } }
+    /// Whether targets wait while readers have requests under way. The end of one of them wakes the sync.
+    var isWaitingForReaders: Bool {
+        requests.withScheduler { scheduler, _ in
+            scheduler.waitingCount > 0 && scheduler.activeCount > scheduler.syncActiveCount
+        }
+    }
     /// Whether fewer targets wait than the maximum.
     var canQueueMore: Bool { requests.withScheduler { scheduler, _ in scheduler.waitingCount } < Self.mostWaiting }
 
@@ -90,13 +103,19 @@ final class SyncDispatcher {
         }
     }
 
-    /// The target that would begin next; `nil` if none may begin now.
-    var next: FetchTarget? { requests.withScheduler { scheduler, now in scheduler.first(at: now) } }
-
-    /// Removes the next target without a request.
-    func drop() {
-        requests.withScheduler { scheduler, now in scheduler.drop(at: now) }
+    /// Takes the next target, and the place for its request; `nil` if none may begin now. `start`, `giveBack` or `leave` must follow.
+    func take() -> FetchTarget? {
+        guard joinedCount < mostJoined else { return nil }
+        return requests.withScheduler { scheduler, now in scheduler.take(at: now) }
     }
+
+    /// Puts a target that was taken back at the front of its host's queue.
+    func giveBack(_ target: FetchTarget) {
+        requests.withScheduler { scheduler, _ in scheduler.giveBack(target, target.host) }
+    }
+
+    /// Gives the place of a target back that gets no request.
+    func leave(_ target: FetchTarget) { requests.syncEnded(target.host) }
 
     /// Removes and returns all waiting targets.
     func dropAll() -> [FetchTarget] {
@@ -150,16 +169,15 @@ final class SyncDispatcher {
 
     // MARK: Requests
 
-    /// Begins the request for the next target. If a reader is fetching the image, waits for that fetch in a task.
-    func startNext(_ group: inout DiscardingTaskGroup) {
-        guard case (var target, let turn)? = requests.withScheduler({ scheduler, now in scheduler.next(at: now) })
-        else {
-            return
-        }
-        (target.turn.slowdowns, target.turn.began) = (turn.slowdowns, turn.began)
-        if target.host != FetchTarget.tierHost { hosts.begin(target.host, at: engine.clock.now()) }
+    /// Begins the request for a target that was taken. If a reader is fetching the image, waits for that fetch in a task.
+    func start(_ target: FetchTarget, _ group: inout DiscardingTaskGroup) {
+        guard let flight = flights.begin(target.key) else { return join(target, &group) }
+        var target = target
+        let (host, before) = (target.host, target.turn)
+        target.turn = requests.withScheduler { scheduler, now in scheduler.begin(host, at: now) }
+        (target.turn.refusals, target.turn.yielded) = (before.refusals, before.yielded)
+        if host != FetchTarget.tierHost { hosts.begin(host, at: engine.clock.now()) }
         let job = FetchJob(target, engine)
-        guard let flight = flights.begin(target.key) else { return join(job, &group) }
         guard !beginAtOnce(job, flight) else { return }
         group.addTask { [inbox] in
             inbox.put(await SyncDispatcher.fetch(job, flight))
@@ -167,10 +185,11 @@ final class SyncDispatcher {
     }
 
     /// Waits for the fetch of a reader of this process. If that has ended meanwhile, fetches the image in its place.
-    private func join(_ job: FetchJob, _ group: inout DiscardingTaskGroup) {
-        // The reader's request has a turn of its own.
+    private func join(_ target: FetchTarget, _ group: inout DiscardingTaskGroup) {
+        // The reader's request has a place of its own.
         joinedCount += 1
-        end(job)
+        leave(target)
+        let job = FetchJob(target, engine)
         group.addTask { [flights, inbox] in
             do {
                 let fetched = try await flights.join(job.key) { try await job.run(.background) }
@@ -261,14 +280,10 @@ final class SyncDispatcher {
     // MARK: Responses
 
     /// Records that the request of `job` is over, which makes room for the next one.
-    func finish(_ job: FetchJob) { end(job) }
+    func finish(_ job: FetchJob) { requests.syncEnded(job.target.turn.host) }
 
     /// Records that the fetch of a reader is over, which the sync has waited for.
     func finishJoined() { joinedCount -= 1 }
-
-    private func end(_ job: FetchJob) {
-        requests.withScheduler { scheduler, _ in scheduler.syncEnded(job.target.host) }
-    }
 
     /// Queues a target again whose image has to come from its origin, behind all others of its host.
     func putBack(_ target: FetchTarget) {
@@ -291,16 +306,24 @@ final class SyncDispatcher {
 
     /// Paces the host of `job` by its response, after `finish`.
     func pace(_ result: FetchResult, of job: FetchJob) -> Decision {
-        let (host, turn) = (job.target.host, job.target.turn)
+        let turn = job.target.turn
+        let host = turn.host
         switch result.hostOutcome {
         case .answer:
-            let (isMultiplexed, connections) = (result.isMultiplexed, result.connectionCount)
+            let (time, isMultiplexed) = (result.duration, result.isMultiplexed)
+            let connections = result.connectionCount
             requests.withScheduler { scheduler, now in
-                scheduler.answered(host, turn, isMultiplexed: isMultiplexed, connections: connections, at: now)
+                scheduler.answered(
+                    turn,
+                    took: time,
+                    isMultiplexed: isMultiplexed,
+                    connections: connections,
+                    at: now
+                )
             }
             return .settle
         case .trouble:
-            requests.withScheduler { scheduler, _ in scheduler.failed(host, turn) }
+            requests.withScheduler { scheduler, now in scheduler.failed(turn, at: now) }
             return .settle
         case .none: return .settle
         case .refusal: break
@@ -311,7 +334,7 @@ final class SyncDispatcher {
         target.turn.refusals += 1
         let again = target
         let (reaction, isSlower) = requests.withScheduler { scheduler, now in
-            let refusal = scheduler.refused(host, turn, retryAfter: retryAfter, longest: longest, at: now)
+            let refusal = scheduler.refused(turn, retryAfter: retryAfter, longest: longest, at: now)
             // Its next request shows whether the wait was long enough. An image that is refused again lets others go first.
             if refusal.reaction == .askAgain {
                 scheduler.add(again, host, at: again.turn.refusals == 1 ? .first : .last)

@@ -20,7 +20,7 @@ public struct SyncOptions: Sendable {
     /// many as that.
     public var connections: Int?
     /// The most requests of this sync at once to one host (name and port), from 1 up to the store's
-    /// `Configuration.connectionsPerHost`, or up to 200 without one. Default: `nil`, as the store's.
+    /// `Configuration.connectionsPerHost`, or up to 100 without one. Default: `nil`, as the store's.
     public var connectionsPerHost: Int?
     /// The time for one image in all, including redirects. Default: `nil`, the store's `Configuration.timeout`.
     public var timeout: Duration?

@@ -39,8 +39,10 @@ final class SyncRun {
     private let contacts = SyncContacts()
     private let tally: SyncTally
     private let tier: TierLink?
-    /// The requests at once that hosts bore when the sync began.
-    private let windows: [String: Int]
+    /// What hosts bore when the sync began.
+    private let windows: [String: HostWindow]
+    /// Whether this sync finds out what hosts bear.
+    private let findsWindows: Bool
 
     /// A sync that begins now. It reads the limits and the health of the hosts; `run` does all else.
     ///
@@ -71,6 +73,7 @@ final class SyncRun {
         let connections = options.connections(parts.configuration)
         readAhead = 2 * max(4 * connections, options.batchSize)
         windows = try parts.index.hostWindows()
+        findsWindows = (options.connectionsPerHost ?? parts.configuration.connectionsPerHost) == nil
         dispatcher = SyncDispatcher(
             engine,
             flights: flights,
@@ -142,6 +145,8 @@ final class SyncRun {
     /// - Throws: the first error of the index, the disk or the list. A cancelled sync returns its report.
     func run() async throws -> SyncReport {
         let begun = ContinuousClock.now
+        // Before another sync may begin.
+        defer { dispatcher.end() }
         try await writer.dropExpiredPartials(at: started)
         // Erasures in the shared tier take a part of the time.
         try await tier?.begin(within: min(.seconds(60), (options.timeLimit ?? .seconds(240)) / 4))
@@ -186,7 +191,7 @@ final class SyncRun {
         let uses = dispatcher.uses(most: Self.mostWindows)
         tally.update { $0.hosts = uses.prefix(SyncReport.largestHostCount).map(SyncReport.Host.init) }
         let changed = uses.filter { $0.window != windows[$0.host] }.map { ($0.host, $0.window) }
-        guard !changed.isEmpty else { return }
+        guard findsWindows, !changed.isEmpty else { return }
         try await writer.write { transaction in
             for (host, window) in changed { try transaction.setWindow(window, ofHost: host) }
         }
@@ -220,7 +225,8 @@ final class SyncRun {
                 committer.startTicking(&group)
             }
             guard isWaiting else {
-                let isDone = committer.waitingCount == 0 && !contacts.hasChainsToAdvance
+                let isDone =
+                    committer.waitingCount == 0 && !dispatcher.hasWaiting && !contacts.hasChainsToAdvance
                 if isDone && (tally.shouldStop || planning.isExhausted) { return }
                 continue
             }
@@ -232,9 +238,9 @@ final class SyncRun {
         }
     }
 
-    /// Whether a signal or an alarm will come: a request is under way, a commit, or a wait for a host.
+    /// Whether a signal or an alarm will come: a request is under way, a commit, or a wait for a host or for readers.
     private var isWaiting: Bool {
-        if dispatcher.activeCount > 0 || committer.isCommitting { return true }
+        if dispatcher.activeCount > 0 || committer.isCommitting || dispatcher.isWaitingForReaders { return true }
         return dispatcher.isWaitingForHosts && !contacts.hasChainsToAdvance
     }
 
@@ -346,24 +352,26 @@ final class SyncRun {
         defer { dispatcher.flush() }
         dispatcher.releaseDueHosts()
         if hasReachedByteLimit { dispatcher.releaseAllHosts() }
-        while !committer.isFull(active: dispatcher.activeCount), let target = dispatcher.next {
+        while !committer.isFull(active: dispatcher.activeCount), let target = dispatcher.take() {
             if let reason = reasonToSkip(target) {
-                dispatcher.drop()
+                dispatcher.leave(target)
                 planning.returnRequest()
                 results.skip(target, reason)
                 continue
             }
             if target.bringsCacheFile {
                 if room.isExhausted {
-                    dispatcher.drop()
+                    dispatcher.leave(target)
                     results.leaveOut(target)
                     continue
                 }
                 // Near the budget, the next commit tells whether there is room for more. Fetching before that could be
                 // in vain.
-                if !room.fitsOneMore(besides: dispatcher.activeCount + committer.openCount) { return }
+                if !room.fitsOneMore(besides: dispatcher.activeCount - 1 + committer.openCount) {
+                    return dispatcher.giveBack(target)
+                }
             }
-            dispatcher.startNext(&group)
+            dispatcher.start(target, &group)
         }
     }
 

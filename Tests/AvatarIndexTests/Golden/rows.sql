@@ -97,7 +97,7 @@ UPDATE host SET failure_message = 'other.example.net:443 took longer than 30.0 s
 UPDATE avatar SET failure_message = coalesce(source_url, key) || ' returned status 404.' WHERE failure = 'gone';
 
 -- A host that bears more requests at once than at first.
-UPDATE host SET window = 16 WHERE id = 1;
+UPDATE host SET window = 80, is_multiplexed = 1 WHERE id = 1;
 
 -- An evicted image whose bytes are remembered, and the last changes; earlier ones are no longer told.
 UPDATE avatar SET absent_sha256 = CAST('0123456789abcdef0123456789abcd07' AS BLOB) WHERE id = 7;

@@ -523,8 +523,10 @@ ALTER TABLE avatar ADD COLUMN failure_message TEXT CHECK (failure_message <> '')
 
 -- URLs in it are reduced to the host: a path would outlive the erasure of its image.
 ALTER TABLE host ADD COLUMN failure_message TEXT CHECK (failure_message <> '');
--- The requests at once that the host bore in the last sync; NULL for one that was asked for no more than at first.
+-- The requests at once that the host bore in the last sync, and whether it answered over HTTP/2; NULL for one that gets as many
+-- as any host at first.
 ALTER TABLE host ADD COLUMN window INTEGER CHECK (window BETWEEN 1 AND 4096);
+ALTER TABLE host ADD COLUMN is_multiplexed INTEGER NOT NULL DEFAULT 0 CHECK (is_multiplexed IN (0, 1));
 CREATE INDEX host_by_window ON host (id) WHERE window IS NOT NULL;
 
 -- A row of every kind, as the newest schema has them. Frozen into a golden file when a migration lands.
@@ -626,7 +628,7 @@ UPDATE host SET failure_message = 'other.example.net:443 took longer than 30.0 s
 UPDATE avatar SET failure_message = coalesce(source_url, key) || ' returned status 404.' WHERE failure = 'gone';
 
 -- A host that bears more requests at once than at first.
-UPDATE host SET window = 16 WHERE id = 1;
+UPDATE host SET window = 80, is_multiplexed = 1 WHERE id = 1;
 
 -- An evicted image whose bytes are remembered, and the last changes; earlier ones are no longer told.
 UPDATE avatar SET absent_sha256 = CAST('0123456789abcdef0123456789abcd07' AS BLOB) WHERE id = 7;

@@ -29,9 +29,9 @@ struct RequestSchedulerTests {
         /// Begins at most `most` requests.
         mutating func begin(_ most: Int = .max, at now: Duration = .zero) -> [String] {
             var begun: [String] = []
-            while begun.count < most, let (target, turn) = scheduler.next(at: now) {
+            while begun.count < most, let target = scheduler.take(at: now) {
                 begun.append(target)
-                active[target] = turn
+                active[target] = scheduler.begin(String(target.prefix(1)), at: now)
             }
             return begun
         }
@@ -46,12 +46,13 @@ struct RequestSchedulerTests {
             let turn = try #require(active[target])
             active[target] = nil
             scheduler.syncEnded(host)
+            let time = now - turn.began
             switch outcome {
-            case .answer: scheduler.answered(host, turn, isMultiplexed: false, at: now)
-            case .http2: scheduler.answered(host, turn, isMultiplexed: true, at: now)
-            case .trouble: scheduler.failed(host, turn)
+            case .answer: scheduler.answered(turn, took: time, isMultiplexed: false, at: now)
+            case .http2: scheduler.answered(turn, took: time, isMultiplexed: true, at: now)
+            case .trouble: scheduler.failed(turn, at: now)
             case .refusal(let wait):
-                _ = scheduler.refused(host, turn, retryAfter: wait, longest: .seconds(60), at: now)
+                _ = scheduler.refused(turn, retryAfter: wait, longest: .seconds(60), at: now)
             }
         }
 
@@ -66,7 +67,6 @@ struct RequestSchedulerTests {
         var desk = Desk(perHost: 2)
         desk.add("a0", "a1", "a2", "a3", "b0")
 
-        #expect(desk.scheduler.first(at: .zero) == "a0")
         #expect(desk.begin() == ["a0", "b0", "a1"])
         #expect(desk.scheduler.syncActiveCount == 3 && desk.scheduler.waitingCount == 2)
         try desk.end("b0")
@@ -98,11 +98,14 @@ struct RequestSchedulerTests {
         #expect(desk.begin() == ["a2"])
     }
 
-    @Test func targetIsDroppedWithoutARequest() {
+    @Test func placeOfATargetWithoutARequestIsFreeAgain() {
         var desk = Desk(perHost: 1)
         desk.add("a0", "a1")
-        desk.scheduler.drop(at: .zero)
-        #expect(desk.begin() == ["a1"] && desk.scheduler.activeCount == 1)
+        #expect(desk.scheduler.take(at: .zero) == "a0")
+        desk.scheduler.giveBack("a0", "a")
+        #expect(desk.scheduler.take(at: .zero) == "a0")
+        desk.scheduler.syncEnded("a")
+        #expect(desk.begin() == ["a1"] && desk.scheduler.activeCount == 1 && desk.scheduler.waitingCount == 0)
     }
 
     // MARK: Readers
@@ -118,9 +121,11 @@ struct RequestSchedulerTests {
 
         try desk.end("a2")
 
-        #expect(desk.scheduler.nextReader(at: .zero)?.number == number)
+        let next = desk.scheduler.nextReader(at: .zero)
+        let reader = try #require(next)
+        #expect(reader.number == number)
         #expect(desk.begin() == [])
-        desk.scheduler.readerEnded("a")
+        desk.scheduler.readerEnded(reader.turn)
         #expect(desk.begin() == ["a4"])
     }
 
@@ -137,9 +142,9 @@ struct RequestSchedulerTests {
         scheduler.wish(98, for: keys[0], nil)
 
         var order: [Int] = []
-        while let (number, _) = scheduler.nextReader(at: .zero) {
+        while let (number, turn) = scheduler.nextReader(at: .zero) {
             order.append(number)
-            scheduler.readerEnded("a")
+            scheduler.readerEnded(turn)
         }
         // A wish that was withdrawn leaves the place that it gave.
         #expect(order == [numbers[2], numbers[1], numbers[0]])
@@ -171,7 +176,7 @@ struct RequestSchedulerTests {
     @Test func windowDoublesUpToTheCeilingOfItsProtocol() throws {
         #expect(try windows(.answer, rounds: 4) == [6, 12, 16, 16])
         let multiplexed = try windows(.http2, rounds: 5)
-        #expect(multiplexed == [6, 38, 76, 152, 200], "\(multiplexed)")
+        #expect(multiplexed == [6, 38, 76, 100, 100], "\(multiplexed)")
         #expect(try windows(.answer, rounds: 5, perHost: 30) == [6, 12, 24, 30, 30])
         #expect(try windows(.http2, rounds: 3, perHost: 2) == [2, 2, 2])
     }
@@ -254,21 +259,51 @@ struct RequestSchedulerTests {
         #expect(desk.begin().count == 16)
     }
 
-    /// A window of an earlier process holds too; more than HTTP/1.1 can bear, it tells of HTTP/2.
+    /// What hosts bore for an earlier process holds too. A small window was halved, and does not double.
     @Test func windowOfAnEarlierProcessHolds() throws {
         var desk = Desk()
-        desk.scheduler.beginSync(most: 256, perHost: nil, windows: ["a": 2, "b": 150])
-        desk.fill("a", 100)
-        #expect(desk.begin().count == 2)
-        try desk.endAll()
-        desk.fill("b", 1000)
-        #expect(desk.begin().count(where: { $0.hasPrefix("b") }) == 150)
+        let windows = [
+            "a": HostWindow(count: 2, isMultiplexed: false), "b": HostWindow(count: 80, isMultiplexed: true),
+            "c": HostWindow(count: 10, isMultiplexed: true),
+        ]
+        desk.scheduler.beginSync(most: 256, perHost: nil, windows: windows)
+        for host in ["a", "b", "c"] { desk.fill(host, 1000) }
+        let counts = Dictionary(grouping: desk.begin()) { $0.prefix(1) }.mapValues(\.count)
+        #expect(counts == ["a": 2, "b": 80, "c": 10])
+        for target in ["a0", "a1"] { try desk.end(target) }
         try desk.endAll(.http2)
+        let next = Dictionary(grouping: desk.begin()) { $0.prefix(1) }.mapValues(\.count)
+        #expect(next == ["a": 3, "b": 100, "c": 11])
 
         let uses = desk.scheduler.uses(most: 1)
         #expect(uses.map(\.host) == ["b"])
-        #expect(uses.first.map { [$0.requests, $0.mostAtOnce, $0.window ?? 0] } == [150, 150, 200])
-        #expect(uses.first?.isMultiplexed == true)
+        #expect(uses.first?.window == HostWindow(count: 100, isMultiplexed: true))
+        #expect(uses.first.map { [$0.requests, $0.mostAtOnce] } == [180, 100])
+    }
+
+    /// The limit of a sync is not one of readers, and leaves the host's window as it is.
+    @Test func limitOfASyncIsItsOwn() throws {
+        var desk = Desk()
+        desk.scheduler.beginSync(most: 256, perHost: 1)
+        desk.fill("a", 10)
+        #expect(desk.begin() == ["a0"])
+        let key = try AvatarKey(url: "https://a.example/face")
+        for number in 1...2 { desk.scheduler.ask(number, "a", for: key, .normal, isProbe: false) }
+        let readers = [desk.scheduler.nextReader(at: .zero), desk.scheduler.nextReader(at: .zero)]
+        #expect(readers.map { $0?.number } == [1, 2])
+        try desk.end("a0")
+        #expect(desk.begin() == ["a1"])
+    }
+
+    /// A request without an answer does not hide a refusal of the same moment.
+    @Test func refusalAfterALostConnectionIsWaitedFor() throws {
+        var desk = Desk()
+        desk.fill("a", 100)
+        #expect(desk.begin(at: .seconds(1)).count == 6)
+        try desk.end("a0", .trouble, at: .seconds(2))
+        for target in ["a1", "a2", "a3", "a4", "a5"] { try desk.end(target, .refusal(.seconds(30)), at: .seconds(2)) }
+        #expect(desk.begin(at: .seconds(3)) == [])
+        #expect(desk.scheduler.alarm == .seconds(32))
     }
 
     // MARK: Anything

@@ -1,3 +1,4 @@
+import AvatarCore
 import AvatarStoreTesting
 import Testing
 
@@ -45,7 +46,37 @@ struct ConnectionLimitTests {
             let host = try #require(report.hosts.first)
             #expect(report.hosts.count == 1 && host.requests == 200 && host.mostAtOnce == 16)
             #expect((1...16).contains(host.connections) && !host.isMultiplexed)
-            #expect(try fixture.store.index.hostWindows() == [host.name: 16])
+            let window = HostWindow(count: 16, isMultiplexed: false)
+            #expect(try fixture.store.index.hostWindows() == [host.name: window])
+        }
+    }
+
+    /// Readers go first, and the sync waits for them.
+    @Test func syncWaitsForTheRequestsOfReaders() async throws {
+        try await StoreFixture.withStore({ $0.connectionsPerHost = 2 }) { fixture in
+            let (slow, open) = (LoopbackOrigin.Gate(), LoopbackOrigin.Gate())
+            open.open()
+            let contacts = contacts(20, fixture, heldBy: open)
+            let urls = (0..<4).map { number in
+                let image = SampleImage.png(seed: UInt64(900 + number), byteCount: 800)
+                fixture.origin.setResponse(
+                    .image(image, cacheControl: "max-age=3600").held(by: slow),
+                    for: "/r\(number)"
+                )
+                return fixture.origin.url("/r\(number)")
+            }
+            let readers = urls.map { url in Task { [store = fixture.store] in try await store.avatar(for: url) } }
+            try await fixture.origin.waitForRequests(2)
+            let store = fixture.store
+            try await waitUntil { store.requests.waitingCount == 2 }
+            let sync = Task { try await store.sync(contacts: contacts) }
+            try await waitUntil { store.requests.withScheduler { scheduler, _ in scheduler.waitingCount == 20 } }
+
+            slow.open()
+
+            #expect(try await sync.value.fetched == 20)
+            for reader in readers { _ = try await reader.value }
+            #expect(store.requests.activeCount == 0)
         }
     }
 

@@ -19,7 +19,7 @@ typedef struct {
 
 struct avatar_engine {
     CURLM *multi;
-    // What the exchanges know of TLS sessions, so that a connection that is opened again is resumed.
+    // Holds the TLS sessions of all exchanges, so that a connection that is opened again is resumed.
     CURLSH *share;
     avatar_connection *connections;
     size_t connection_count;

@@ -201,8 +201,8 @@ extension AvatarIndex {
         }
     }
 
-    /// What hosts bore in the last sync, by name and port: at most 4,096 of those that bore something else than every host gets
-    /// at first.
+    /// The requests at once that hosts bore in the last sync, by name and port, for at most 4,096 of those that bore more or fewer
+    /// than any host gets at first.
     package func hostWindows() throws -> [String: HostWindow] {
         let rows = try readers.read { connection in
             try connection.rows(

@@ -21,6 +21,8 @@ struct FetchResult: Sendable {
     var began: Timestamp
     /// When the fetch ended.
     var ended: Timestamp
+    /// The time from the request to the end of the response.
+    var duration = Duration.zero
     /// HTTP requests sent, including redirects.
     var requestCount = 0
     /// Bytes read from all bodies, before a content coding is decoded.
@@ -56,9 +58,6 @@ struct FetchResult: Sendable {
         /// It says nothing about the host.
         case none
     }
-
-    /// The time from the request to the end of the response.
-    var duration: Duration { ended.duration(since: began) }
 
     /// The meaning of the result for the requests to its host.
     var hostOutcome: HostOutcome {

@@ -175,8 +175,9 @@ extension Fetcher {
     }
 
     private func result(_ begun: BegunFetch, _ content: FetchResult.Content, ended: Timestamp) -> FetchResult {
-        let result = begun.tally.result(content, began: begun.requested, ended: ended)
-        note(result, of: begun.job.target, took: .now - begun.start)
+        var result = begun.tally.result(content, began: begun.requested, ended: ended)
+        result.duration = .now - begun.start
+        note(result, of: begun.job.target)
         return result
     }
 }

@@ -68,15 +68,16 @@ final class Fetcher: Sendable {
         } catch {
             content = .failed(failure(for: error, target))
         }
-        let result = tally.result(content, began: began, ended: clock.now())
-        note(result, of: target, took: .now - start)
+        var result = tally.result(content, began: began, ended: clock.now())
+        result.duration = .now - start
+        note(result, of: target)
         return result
     }
 
     /// Counts a fetch, and logs it in a line.
-    func note(_ result: FetchResult, of target: FetchTarget, took time: Duration) {
-        metrics.fetch(result, took: time)
-        logger.debug("requested", metadata: result.facts(host: target.host, took: time))
+    func note(_ result: FetchResult, of target: FetchTarget) {
+        metrics.fetch(result, took: result.duration)
+        logger.debug("requested", metadata: result.facts(host: target.host, took: result.duration))
     }
 
     /// Resumes an interrupted download if there is one; else requests the image, conditionally if it is stored.

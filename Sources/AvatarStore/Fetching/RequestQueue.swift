@@ -64,13 +64,13 @@ final class RequestQueue: Sendable {
         defer { forgetCancellation(of: number) }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let isCancelled = state.withLock { state in
+                let isCancelled = change { state, _ in
                     guard !state.cancelled.contains(number) else { return true }
                     state.readers[number] = continuation
                     state.scheduler.ask(number, host, for: key, priority, isProbe: isProbe)
                     return false
                 }
-                if isCancelled { continuation.resume(throwing: CancellationError()) } else { advance() }
+                if isCancelled { continuation.resume(throwing: CancellationError()) }
             }
         } onCancel: {
             let reader = state.withLock { state in
@@ -92,11 +92,8 @@ final class RequestQueue: Sendable {
     }
 
     /// Ends the request of a reader; without a result, it was given up.
-    // Not inlined into an async function, as above.
-    @inline(never)
     private func end(_ turn: HostTurn, _ result: FetchResult?) {
-        let now = now
-        let bell = state.withLock { state in
+        let bell = change { state, now in
             state.scheduler.readerEnded(turn)
             // A refusal of a read is a failure of its host, which the index keeps.
             if let result {
@@ -114,23 +111,25 @@ final class RequestQueue: Sendable {
             }
             return state.bell
         }
-        advance()
         bell?()
     }
 
-    /// Resumes the readers that may begin.
-    // Not inlined into an async function, as above.
+    /// Changes the state, and resumes the readers that may begin afterwards: before the sync, which asks for places too.
+    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
     @inline(never)
-    private func advance() {
-        while let (reader, turn) = nextReader() { reader.resume(returning: turn) }
-    }
-
-    private func nextReader() -> (CheckedContinuation<HostTurn, any Error>, HostTurn)? {
+    private func change<Result>(_ body: (inout State, Duration) -> sending Result) -> sending Result {
         let now = now
-        return state.withLock { state in
-            guard let (number, turn) = state.scheduler.nextReader(at: now) else { return nil }
-            return state.readers.removeValue(forKey: number).map { ($0, turn) }
+        var ready: [(reader: CheckedContinuation<HostTurn, any Error>, turn: HostTurn)] = []
+        let result = state.withLock { state in
+            let result = body(&state, now)
+            guard state.scheduler.readerCount > 0 else { return result }
+            while let (number, turn) = state.scheduler.nextReader(at: now) {
+                if let reader = state.readers.removeValue(forKey: number) { ready.append((reader, turn)) }
+            }
+            return result
         }
+        for (reader, turn) in ready { reader.resume(returning: turn) }
+        return result
     }
 
     /// Requests under way.
@@ -182,26 +181,16 @@ final class RequestQueue: Sendable {
 
     /// Ends the sync, before another one begins.
     func endSync() {
-        state.withLock { state in
+        change { state, _ in
             state.bell = nil
             _ = state.scheduler.removeAll()
         }
     }
 
-    /// Calls `body` with the scheduler and the present time, for the sync.
+    /// Calls `body` with the scheduler and the present time, for the sync. Readers that may begin afterwards do.
     func withScheduler<Result>(
         _ body: (inout RequestScheduler<FetchTarget>, Duration) -> sending Result
     ) -> sending Result {
-        let now = now
-        return state.withLock { body(&$0.scheduler, now) }
-    }
-
-    /// Gives the place of a request of the sync back. A reader that waits for it begins.
-    func syncEnded(_ host: String) {
-        let hasReaders = state.withLock { state in
-            state.scheduler.syncEnded(host)
-            return state.scheduler.readerCount > 0
-        }
-        if hasReaders { advance() }
+        change { state, now in body(&state.scheduler, now) }
     }
 }

@@ -59,7 +59,7 @@ struct RequestScheduler<Target>: ~Copyable {
         let host: Host
         let key: AvatarKey
         /// Whether the host may have no other request under way.
-        let isProbe: Bool
+        var isProbe: Bool
         var priority: FetchPriority
     }
 
@@ -71,7 +71,7 @@ struct RequestScheduler<Target>: ~Copyable {
     private var syncPerHost = Int.max
     /// The fixed limits of some hosts.
     private var limits: [String: Int] = [:]
-    /// What hosts bore when an earlier sync has asked them.
+    /// The requests at once that hosts bore in an earlier sync.
     private var windows: [String: HostWindow] = [:]
     /// Whether the sync's targets of a host are taken in random order, within the next ones that wait.
     private var scatters = false
@@ -149,7 +149,7 @@ struct RequestScheduler<Target>: ~Copyable {
         host.mostActive = max(host.mostActive, host.active)
         var turn = HostTurn()
         (turn.host, turn.slowdowns) = (host.name, host.pace.begin(active: host.active, at: now))
-        turn.began = now
+        (turn.began, turn.active) = (now, host.active)
         return turn
     }
 
@@ -238,7 +238,7 @@ struct RequestScheduler<Target>: ~Copyable {
     ///   - most: the most requests of the sync at once.
     ///   - perHost: the most at once to one host; `nil` for as many as the store sends.
     ///   - limits: the hosts with a fixed limit in place of a window.
-    ///   - windows: what hosts bore in an earlier sync.
+    ///   - windows: the requests at once that hosts bore in an earlier sync.
     ///   - scatters: whether to take the targets of a host in random order, so that machines with one list do not all ask for
     ///     the same image at the same moment. Default: no.
     mutating func beginSync(
@@ -251,7 +251,13 @@ struct RequestScheduler<Target>: ~Copyable {
         (syncTotal, syncPerHost) = (most, perHost ?? .max)
         (self.limits, self.windows, self.scatters) = (limits, windows, scatters)
         for host in hosts.values {
-            host.pace = host.pace.renewed(bounds(isMultiplexed: host.isMultiplexed))
+            if host.requests == 0, let kept = windows[host.name] {
+                // Only readers have asked it in this process.
+                host.isMultiplexed = kept.isMultiplexed
+                host.pace = HostPace(bounds(isMultiplexed: kept.isMultiplexed), window: kept.count)
+            } else {
+                host.pace = host.pace.renewed(bounds(isMultiplexed: host.isMultiplexed))
+            }
             host.limit = limits[host.name]
             (host.isOnProbation, host.isHeld) = (false, false)
             (host.requests, host.mostActive, host.connections) = (0, host.active, 0)
@@ -402,12 +408,15 @@ struct RequestScheduler<Target>: ~Copyable {
         }
         host.pace.answered(turn, took: time, at: now)
         offer(host)
+        // A host that answers needs no probe.
+        guard host.readers > 0 else { return }
+        for place in readers.indices where readers[place].host === host { readers[place].isProbe = false }
     }
 
     /// A request got no answer: its connection was lost, its stream refused, or its time was over.
     mutating func failed(_ turn: HostTurn, at now: Duration) {
         guard let host = hosts[turn.host] else { return }
-        host.pace.failed(turn, active: host.active + 1, at: now)
+        host.pace.failed(turn, active: max(turn.active, host.active + 1), at: now)
     }
 
     /// The host has refused a request of the sync, as `HostPace.refused`.
@@ -423,7 +432,7 @@ struct RequestScheduler<Target>: ~Copyable {
             turn,
             retryAfter: retryAfter,
             longest: longest,
-            active: host.active + 1,
+            active: max(turn.active, host.active + 1),
             at: now
         )
         return (reaction, host.pace.waited != waited)

@@ -115,7 +115,11 @@ final class SyncDispatcher {
     }
 
     /// Gives the place of a target back that gets no request.
-    func leave(_ target: FetchTarget) { requests.syncEnded(target.host) }
+    func leave(_ target: FetchTarget) { end(target.host) }
+
+    private func end(_ host: String) {
+        requests.withScheduler { scheduler, _ in scheduler.syncEnded(host) }
+    }
 
     /// Removes and returns all waiting targets.
     func dropAll() -> [FetchTarget] {
@@ -280,7 +284,7 @@ final class SyncDispatcher {
     // MARK: Responses
 
     /// Records that the request of `job` is over, which makes room for the next one.
-    func finish(_ job: FetchJob) { requests.syncEnded(job.target.turn.host) }
+    func finish(_ job: FetchJob) { end(job.target.turn.host) }
 
     /// Records that the fetch of a reader is over, which the sync has waited for.
     func finishJoined() { joinedCount -= 1 }
@@ -337,7 +341,7 @@ final class SyncDispatcher {
             let refusal = scheduler.refused(turn, retryAfter: retryAfter, longest: longest, at: now)
             // Its next request shows whether the wait was long enough. An image that is refused again lets others go first.
             if refusal.reaction == .askAgain {
-                scheduler.add(again, host, at: again.turn.refusals == 1 ? .first : .last)
+                scheduler.add(again, again.host, at: again.turn.refusals == 1 ? .first : .last)
             }
             return refusal
         }

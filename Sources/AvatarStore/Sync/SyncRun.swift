@@ -39,7 +39,7 @@ final class SyncRun {
     private let contacts = SyncContacts()
     private let tally: SyncTally
     private let tier: TierLink?
-    /// What hosts bore when the sync began.
+    /// The requests at once that hosts bore when the sync began.
     private let windows: [String: HostWindow]
     /// Whether this sync finds out what hosts bear.
     private let findsWindows: Bool

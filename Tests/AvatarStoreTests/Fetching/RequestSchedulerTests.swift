@@ -160,6 +160,22 @@ struct RequestSchedulerTests {
         #expect(scheduler.activeCount == 0 && scheduler.readerCount == 0)
     }
 
+    /// A host that failed before has answered the sync: a reader needs no probe any more.
+    @Test func probeBeginsOnceTheHostHasAnswered() throws {
+        var desk = Desk()
+        desk.fill("a", 1000)
+        #expect(desk.begin().count == 6)
+        let key = try AvatarKey(url: "https://a.example/face")
+        desk.scheduler.ask(1, "a", for: key, .normal, isProbe: true)
+        let early = desk.scheduler.nextReader(at: .zero)
+        #expect(early == nil)
+
+        try desk.end("a0")
+
+        let reader = desk.scheduler.nextReader(at: .zero)
+        #expect(reader?.number == 1)
+    }
+
     // MARK: Windows
 
     /// The requests at a time, round trip after round trip.
@@ -206,6 +222,21 @@ struct RequestSchedulerTests {
         try desk.endAll(at: .milliseconds(10))
         // An eighth more per round trip from now on.
         #expect(desk.begin(at: .milliseconds(10)).count == 7)
+    }
+
+    /// The last request of a sync often is the one that ends in a time-out. The window is that of the time when it was sent.
+    @Test func lateTroubleHalvesTheWindowOfItsTime() throws {
+        var desk = Desk()
+        desk.fill("a", 100)
+        for _ in 0..<3 {
+            _ = desk.begin()
+            try desk.endAll()
+        }
+        let begun = desk.begin(at: .seconds(1))
+        #expect(begun.count == 16)
+        for target in begun.dropLast() { try desk.end(target, at: .seconds(1)) }
+        try desk.end(begun[15], .trouble, at: .seconds(31))
+        #expect(desk.begin(at: .seconds(31)).count == 8)
     }
 
     @Test func refusalHalvesTheWindow_andTheHostIsWaitedFor() throws {

@@ -154,7 +154,7 @@ extension StoreWriter {
     /// Synchronizes on another thread, so that images can be published meanwhile.
     private func synchronizeFileSystems() async throws {
         try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-            DispatchQueue(label: "avatars.synchronize", qos: .utility).async { [places] in
+            DispatchQueue(label: "avatars.synchronize").async { [places] in
                 done.resume(with: Result { try places.synchronizeFileSystems() })
             }
         }

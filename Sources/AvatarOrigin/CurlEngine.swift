@@ -290,18 +290,13 @@ final class CurlEngine {
 
     /// Takes what libcurl has finished, and what has something to tell.
     private func collect() {
-        var begun: [ExchangeSlot] = []
         while let exchange = avatar_engine_next_ready(engine) {
-            guard let slot = ExchangeSlot.of(exchange) else { continue }
-            attend(slot)
-            if slot.state.pointee.reports_head { begun.append(slot) }
+            if let slot = ExchangeSlot.of(exchange) { attend(slot) }
         }
         var code: CInt = 0
         while let exchange = avatar_engine_next_ended(engine, &code) {
             if let slot = ExchangeSlot.of(exchange) { end(slot, Int(avatar_end_kind(code))) }
         }
-        // Those that have not ended in this round: a body that has is delivered whole.
-        for slot in begun where slot.state.pointee.reports_head && slot.isSlow(at: now, limit: 0) { stream(slot) }
     }
 
     /// Hands over the body as it comes from now on.
@@ -399,14 +394,10 @@ final class CurlEngine {
     private func answer(_ slot: ExchangeSlot, body: [UInt8]?) -> Transfer.Answer {
         let state = slot.state.pointee
         let (fields, location) = responseFields.read(UnsafeBufferPointer(start: state.head, count: state.head_size))
-        return Transfer.Answer(
-            status: Int(state.status),
-            fields: fields,
-            location: state.is_redirect ? location : nil,
-            body: body,
-            isMultiplexed: state.version >= 2,
-            openedConnections: Int(avatar_exchange_connections_of(slot.exchange))
-        )
+        var head = OriginHead(status: Int(state.status), fields: fields)
+        head.isMultiplexed = state.version >= 2
+        head.openedConnections = Int(avatar_exchange_connections_of(slot.exchange))
+        return Transfer.Answer(head: head, location: state.is_redirect ? location : nil, body: body)
     }
 
     // MARK: Time

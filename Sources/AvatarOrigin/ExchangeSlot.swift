@@ -75,7 +75,6 @@ final class ExchangeSlot {
         state.pointee.is_direct = hop.route == .direct
         state.pointee.may_resolve = hop.hasAddress
         state.pointee.reports_connection = isProbe
-        state.pointee.reports_head = transfer.isRead
         if origin != hop.origin {
             origin = ""
             guard avatar_exchange_set_origin(exchange, hop.origin + "/") else { return false }

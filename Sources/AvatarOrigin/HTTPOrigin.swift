@@ -66,18 +66,18 @@ public final class HTTPOrigin: OriginClient {
     /// `globalOnly`, or `privateNetworks` if the configuration allows those.
     public var addressGuard: AddressGuard { configuration.addressGuard }
 
-    /// Sends `request`, follows redirects, and passes the final response to `receive`.
+    /// Begins `request`. It waits for others until there are 64 of them, `flush` is called, or the client's thread has time.
     ///
-    /// - Throws: `OriginError` if no response arrives or the rules forbid a hop; `CancellationError`; any error of
-    ///   `receive`.
-    public func send<Result: Sendable>(
+    /// - Parameter arrival: called once, on any thread. A redirect arrives as its head, and `finish` follows it.
+    public func begin(
         _ request: OriginRequest,
-        receive: (OriginResponse) async throws -> Result
-    ) async throws -> Result {
-        let hops = try RedirectChain(from: request, limit: configuration.maximumRedirects)
-        let transfer = try await transfer(hops, request)
-        return try await follow(hops, for: request, from: transfer, try await transfer.answer(), receive: receive)
+        arrival: @escaping @Sendable (Result<OriginArrival, any Error>) -> Void
+    ) -> any BegunRequest {
+        BegunTransfer(request, of: self, arrival)
     }
+
+    /// Sends the requests that are held back.
+    public func flush() { driver.flush() }
 
     /// The header fields of a request for `url`, without conditions; `nil` if `url` is invalid.
     public func requestFields(for url: String) -> HTTPFields? {
@@ -107,19 +107,16 @@ public final class HTTPOrigin: OriginClient {
             while true {
                 try check(answer, hops.url)
                 guard let location = answer.location else { break }
-                try hops.follow(location, status: answer.status, fields: answer.fields)
+                try hops.follow(location, status: answer.head.status, fields: answer.head.fields)
                 transfer = try await self.transfer(hops, request)
                 answer = try await transfer.answer()
             }
             defer { if answer.body == nil { transfer.release() } }
-            var response = OriginResponse(
-                status: answer.status,
-                fields: answer.fields,
-                body: answer.body.map { OriginBody($0) } ?? OriginBody { [transfer] in try await transfer.next() }
-            )
-            response.redirection = hops.redirection
-            (response.isMultiplexed, response.openedConnections) = (first.isMultiplexed, first.openedConnections)
-            return try await receive(response)
+            var head = answer.head
+            head.redirection = hops.redirection
+            (head.isMultiplexed, head.openedConnections) = (first.head.isMultiplexed, first.head.openedConnections)
+            let body = answer.body.map { OriginBody($0) } ?? OriginBody { [transfer] in try await transfer.next() }
+            return try await receive(OriginResponse(head, body: body))
         } catch var error as OriginError where hops.redirection != nil {
             error.redirectedHost = hops.url.host?.description
             throw error
@@ -127,52 +124,38 @@ public final class HTTPOrigin: OriginClient {
     }
 
     /// The request of the current hop, whose host has been judged.
-    private func transfer(_ hops: RedirectChain, _ request: OriginRequest) async throws -> Transfer {
+    ///
+    /// - Throws: `OriginError` if the rules or the policy refuse the host, or its name has no known addresses;
+    ///   `CancellationError`.
+    func transfer(_ hops: RedirectChain, _ request: OriginRequest) async throws -> Transfer {
         let message = HopRequest(hops, fields: request.fields, configuration: configuration)
         let facts = try knownOrigins.facts(of: message.origin, in: hops.url)
         var addresses = facts.addresses ?? []
         if facts.addresses == nil { addresses = try await hostGuard.admit(hops.url, along: facts.route) }
         var proxyAddresses: [IPAddress] = []
         if let proxy = facts.route.proxy { proxyAddresses = try await self.addresses(of: proxy, for: hops.url) }
-        return transfer(
-            message,
-            at: hops.url,
-            facts: facts,
-            addresses: addresses,
-            proxyAddresses: proxyAddresses,
-            for: request,
-            isRead: true
-        )
+        return transfer(message, at: hops.url, facts, addresses, proxyAddresses, for: request)
     }
 
-    /// The request of the current hop; `nil` if an address has to be looked up for it.
+    /// The request of the current hop, as `transfer(_:_:)`; `nil` if an address has to be looked up for it.
     ///
     /// - Throws: `OriginError` if the rules or the policy refuse the host.
-    func transferAtOnce(_ hops: RedirectChain, _ request: OriginRequest) throws -> Transfer? {
+    func knownTransfer(_ hops: RedirectChain, _ request: OriginRequest) throws -> Transfer? {
         let message = HopRequest(hops, fields: request.fields, configuration: configuration)
         let facts = try knownOrigins.facts(of: message.origin, in: hops.url)
-        var addresses = facts.addresses
-        if addresses == nil { addresses = try hostGuard.admitAtOnce(hops.url, along: facts.route) }
-        guard let addresses, let proxyAddresses = knownAddresses(of: facts.route.proxy) else { return nil }
-        return transfer(
-            message,
-            at: hops.url,
-            facts: facts,
-            addresses: addresses,
-            proxyAddresses: proxyAddresses,
-            for: request,
-            isRead: false
-        )
+        guard let addresses = try facts.addresses ?? hostGuard.admitKnown(hops.url, along: facts.route),
+            let proxyAddresses = knownAddresses(of: facts.route.proxy)
+        else { return nil }
+        return transfer(message, at: hops.url, facts, addresses, proxyAddresses, for: request)
     }
 
     private func transfer(
         _ message: HopRequest,
         at url: AvatarKey,
-        facts: KnownOrigins.Facts,
-        addresses: [IPAddress],
-        proxyAddresses: [IPAddress],
-        for request: OriginRequest,
-        isRead: Bool
+        _ facts: KnownOrigins.Facts,
+        _ addresses: [IPAddress],
+        _ proxyAddresses: [IPAddress],
+        for request: OriginRequest
     ) -> Transfer {
         var pins: [Hop.Pin] = []
         if facts.addresses == nil, let host = facts.host { pins += Hop.Pin.pins(host, addresses) }
@@ -186,7 +169,7 @@ public final class HTTPOrigin: OriginClient {
             pins: pins,
             hasAddress: facts.hasAddress
         )
-        return Transfer(hop, on: driver, isRead: isRead, willSend: request.willSend)
+        return Transfer(hop, on: driver, willSend: request.willSend)
     }
 
     /// The addresses of `proxy`; `nil` if they have to be looked up.
@@ -212,7 +195,7 @@ public final class HTTPOrigin: OriginClient {
     ///
     /// - Throws: `OriginError`.
     func check(_ answer: Transfer.Answer, _ url: AvatarKey) throws {
-        if answer.status == 407, case .forward(let proxy) = Route(to: url, configuration.proxies) {
+        if answer.head.status == 407, case .forward(let proxy) = Route(to: url, configuration.proxies) {
             throw FailureWording.proxyCredentials(proxy, url)
         }
     }

@@ -40,7 +40,7 @@ final class KnownOrigins: Sendable {
         let facts = Facts(
             host: host,
             route: route,
-            addresses: isAddress ? try hostGuard.admitAtOnce(url, along: route) : nil,
+            addresses: isAddress ? try hostGuard.admitKnown(url, along: route) : nil,
             hasAddress: [host, route.proxy?.host].contains { $0.map { IPAddress(host: $0.name) != nil } ?? false }
         )
         known.withLock { known in

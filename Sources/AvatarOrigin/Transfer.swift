@@ -10,16 +10,12 @@ import Synchronization
 final class Transfer: Sendable {
     /// The response, and its body if that is complete.
     struct Answer: Sendable {
-        let status: Int
-        let fields: HTTPFields
+        /// The status, the fields and the facts of the connection.
+        let head: OriginHead
         /// The value of Location, if the client follows it.
         let location: String?
         /// The whole body; `nil` if more follows, or for a redirect, whose body is dropped.
         let body: [UInt8]?
-        /// Whether it came over HTTP/2.
-        let isMultiplexed: Bool
-        /// The connections opened for it.
-        let openedConnections: Int
     }
 
     /// Called once, on any thread.
@@ -39,17 +35,14 @@ final class Transfer: Sendable {
 
     /// The request.
     let hop: Hop
-    /// Whether a task reads the body as it comes, so that even a small one is not collected.
-    let isRead: Bool
     /// Called on the engine's thread before each HTTP request is sent.
     let willSend: @Sendable () -> Void
     private let driver: CurlDriver
     private let state = Mutex(State())
 
     /// A transfer that `start` or `answer` begins.
-    init(_ hop: Hop, on driver: CurlDriver, isRead: Bool, willSend: @escaping @Sendable () -> Void) {
+    init(_ hop: Hop, on driver: CurlDriver, willSend: @escaping @Sendable () -> Void) {
         self.hop = hop
-        self.isRead = isRead
         self.driver = driver
         self.willSend = willSend
     }

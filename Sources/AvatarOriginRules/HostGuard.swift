@@ -30,9 +30,8 @@ package struct HostGuard: Sendable {
     ///   `unreachable` or `offline` if its name has no known addresses; `CancellationError`.
     @discardableResult
     package func admit(_ url: AvatarKey, along route: Route) async throws -> [IPAddress] {
-        let name = try name(of: url)
-        if let address = IPAddress(name) { return try require([address], of: url, along: route) }
-        switch try await names.answer(for: name) {
+        if let known = try admitKnown(url, along: route) { return known }
+        switch try await names.answer(for: try name(of: url)) {
         case .addresses(let addresses):
             return try require(addresses, of: url, along: route)
         case _ where route != .direct && leavesNamesToProxy:
@@ -49,7 +48,7 @@ package struct HostGuard: Sendable {
     /// The same addresses as `admit(_:along:)`; `nil` if a name lookup has to find them first.
     ///
     /// - Throws: `OriginError`, as `admit(_:along:)`.
-    package func admitAtOnce(_ url: AvatarKey, along route: Route) throws -> [IPAddress]? {
+    package func admitKnown(_ url: AvatarKey, along route: Route) throws -> [IPAddress]? {
         let name = try name(of: url)
         if let address = IPAddress(name) {
             return try require([address], of: url, along: route)
@@ -58,12 +57,12 @@ package struct HostGuard: Sendable {
         return try require(addresses, of: url, along: route)
     }
 
-    /// As `admitAtOnce(_:along:)` for a direct request, but `localhost` counts as the loopback address, which the system gives
+    /// As `admitKnown(_:along:)` for a direct request, but `localhost` counts as the loopback address, which the system gives
     /// it. For previews: a request asks the system.
-    package func judgeAtOnce(_ url: AvatarKey) throws {
+    package func judgeKnown(_ url: AvatarKey) throws {
         let name = try name(of: url)
         guard name == "localhost" || name == "localhost.", let loopback = IPAddress("127.0.0.1") else {
-            _ = try admitAtOnce(url, along: .direct)
+            _ = try admitKnown(url, along: .direct)
             return
         }
         _ = try require([loopback], of: url, along: .direct)

@@ -45,8 +45,8 @@ extension AvatarStore {
         if let rendition = options.rendition {
             return try await image(for: key, as: rendition, of: original(for: key, from: source, options: options))
         }
-        return try await ImageRead(key, from: source, options: options, fetching: fetching) { [self] in
-            try storedImage(for: key)
+        return try await ImageRead(key, from: source, options: options, fetching: fetching) { [self] received in
+            try storedImage(for: key, received)
         } storedFile: { [self] in
             try storedFile(for: key)
         }
@@ -91,7 +91,7 @@ extension AvatarStore {
             from: source,
             options: options,
             fetching: fetching,
-            stored: look,
+            stored: { _ in try look() },
             storedFile: look
         ).run()
     }
@@ -222,11 +222,16 @@ extension AvatarStore {
     }
 
     /// The stored image, and its use recorded. The metrics do not count it.
-    func storedImage(for key: AvatarKey) throws -> AvatarImage? {
-        try lookTwice(key) { try image(of: $0, key) }
+    ///
+    /// - Parameter received: an image that was just stored. If it still is the one of `key`, its file is not read.
+    func storedImage(for key: AvatarKey, _ received: ReceivedImage? = nil) throws -> AvatarImage? {
+        try lookTwice(key) { try image(of: $0, key, received) }
     }
 
-    private func image(of hit: IndexHit, _ key: AvatarKey) throws -> AvatarImage? {
+    private func image(of hit: IndexHit, _ key: AvatarKey, _ received: ReceivedImage? = nil) throws -> AvatarImage? {
+        if let received, received.file == hit.file.id {
+            return AvatarImage(file: used(hit, key), bytes: received.bytes)
+        }
         guard let bytes = try roots.read(hit.file) else { return nil }
         return AvatarImage(file: used(hit, key), bytes: bytes)
     }

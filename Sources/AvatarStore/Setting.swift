@@ -225,8 +225,16 @@ struct Limits: Sendable {
     var freshness: FreshnessPolicy
 }
 
-extension AvatarIndex {
-    /// The limits in force now.
+/// The settings at one time, read together.
+struct SettingValues: SettingReader {
+    private let values: [String: Int64]
+
+    /// The settings of `index` now.
+    init(of index: AvatarIndex) throws { values = try index.settings() }
+
+    func setting(_ name: String) -> Int64? { values[name] }
+
+    /// The limits in force.
     ///
     /// - Parameter mode: the caching mode to judge freshness by.
     /// - Parameter respectsNoStore: whether `no-store` keeps an image out of the store in every mode.

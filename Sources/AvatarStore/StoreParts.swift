@@ -46,7 +46,7 @@ struct StoreParts: Sendable {
     ///   - ceiling: a lower budget in bytes. Default: `nil`, the budget that is set.
     /// - Throws: an error of the index.
     func limits(mode: CachingMode? = nil, ceiling: Int? = nil) throws -> Limits {
-        try index.limits(
+        try SettingValues(of: index).limits(
             mode: mode ?? configuration.mode,
             respectsNoStore: configuration.respectsNoStore,
             allowsSVG: configuration.allowsSVG,

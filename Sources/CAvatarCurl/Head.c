@@ -125,8 +125,6 @@ static size_t end_head(avatar_exchange *exchange, size_t received) {
     } else if (has_body && exchange->has_length && exchange->length > exchange->engine->settings.body_bytes) {
         state->body_mode = AVATAR_STREAMS;
         avatar_make_ready(exchange);
-    } else if (state->reports_head) {
-        avatar_make_ready(exchange);
     }
     if (!has_body) exchange->frames_itself = false;
     if (exchange->frames_itself && exchange->length == 0) return refuse(exchange, AVATAR_DONE);

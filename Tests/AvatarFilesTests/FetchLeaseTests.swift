@@ -62,6 +62,7 @@ import Testing
             #expect(leases.count == 3000)
             #expect(try keys.allSatisfy { try other.take($0) == nil })
 
+            withExtendedLifetime(leases) {}
             leases.removeAll()
             #expect(try keys.allSatisfy { try other.take($0) != nil })
         }

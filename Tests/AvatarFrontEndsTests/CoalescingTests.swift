@@ -38,6 +38,8 @@ struct CoalescingTests {
             await become { remotes.allSatisfy { if case .image = $0.state { true } else { false } } }
             await become { loaders.allSatisfy { $0.image?.bytes == face } }
             try await waitUntil { shown >= 20 }
+            // An optimised program releases a target, which unbinds it, after its last use.
+            withExtendedLifetime(targets) {}
             await prefetcher.waitUntilDone()
             #expect(fixture.origin.requestCount == 1)
         }

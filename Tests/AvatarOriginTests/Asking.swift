@@ -44,8 +44,8 @@ func read(_ client: HTTPOrigin, _ url: String, _ fields: HTTPFields = HTTPFields
         var bytes: [UInt8] = []
         while let chunk = try await response.body.next() { bytes += chunk }
         return Received(
-            status: response.status,
-            fields: response.fields,
+            status: response.head.status,
+            fields: response.head.fields,
             body: bytes,
             requests: requests.withLock { $0 }
         )
@@ -54,15 +54,8 @@ func read(_ client: HTTPOrigin, _ url: String, _ fields: HTTPFields = HTTPFields
 
 /// Begins a request for `url`, and waits for its arrival.
 func arrival(_ client: HTTPOrigin, _ url: String) async throws -> (OriginArrival, any BegunRequest) {
-    let told = AsyncStream<Result<OriginArrival, any Error>>.makeStream()
-    let begun = client.begin(OriginRequest(url: url)) { result in
-        told.continuation.yield(result)
-        told.continuation.finish()
-    }
-    client.flush()
-    guard let begun else { throw OriginError(.unreachable, "The client cannot begin \(url).") }
-    for await result in told.stream { return (try result.get(), begun) }
-    throw CancellationError()
+    let (begun, arrival) = try await client.arrival(of: OriginRequest(url: url))
+    return (arrival, begun)
 }
 
 /// The error of `work`; `nil` if it does not fail with an `OriginError`.

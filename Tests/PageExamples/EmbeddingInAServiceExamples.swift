@@ -136,17 +136,19 @@ struct EmbeddingInAServiceExamples {
             struct PictureArchive: OriginClient {
                 let pictures: [String: [UInt8]]
 
-                func send<Result: Sendable>(
+                func begin(
                     _ request: OriginRequest,
-                    receive: nonisolated(nonsending) (OriginResponse) async throws -> Result
-                ) async throws -> Result {
-                    request.willSend()
-                    var rest = pictures[request.url]
-                    let body = OriginBody {
-                        defer { rest = nil }
-                        return rest
+                    arrival: @escaping @Sendable (Result<OriginArrival, any Error>) -> Void
+                ) -> any BegunRequest {
+                    OriginTask(arrival) {
+                        request.willSend()
+                        let picture = pictures[request.url]
+                        return OriginResponse(
+                            status: picture == nil ? 404 : 200,
+                            fields: [:],
+                            body: OriginBody(picture ?? [])
+                        )
                     }
-                    return try await receive(OriginResponse(status: rest == nil ? 404 : 200, fields: [:], body: body))
                 }
             }
 

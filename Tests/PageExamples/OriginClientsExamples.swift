@@ -1,7 +1,12 @@
 import AvatarStore
 import AvatarStoreTesting
 import Foundation
+import Synchronization
 import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
 
 /// Only what a program can use that imports the library and nothing else.
 @Suite(.timeLimit(.minutes(5)))
@@ -15,20 +20,22 @@ struct OriginClientsExamples {
         let pictures: [String: Picture]
         let moved: [String: String]
 
-        func send<Result: Sendable>(
+        func begin(
             _ request: OriginRequest,
-            receive: nonisolated(nonsending) (OriginResponse) async throws -> Result
-        ) async throws -> Result {
+            arrival: @escaping @Sendable (Result<OriginArrival, any Error>) -> Void
+        ) -> any BegunRequest {
+            OriginTask(arrival) { try await response(to: request) }
+        }
+
+        func response(to request: OriginRequest) async throws -> OriginResponse {
             request.willSend()
             let first = try AvatarKey(url: request.url)
-            guard let location = moved[request.url] else {
-                return try await receive(response(to: request, at: first))
-            }
+            guard let location = moved[request.url] else { return response(to: request, at: first) }
             let target = try AvatarKey(reference: location, relativeTo: first)
             request.willSend()
             var response = response(to: request, at: target)
-            response.redirection = Redirection(to: target, status: 301, fields: [:], at: Timestamp(Date()))
-            return try await receive(response)
+            response.head.redirection = Redirection(to: target, status: 301, fields: [:], at: Timestamp(Date()))
+            return response
         }
 
         func response(to request: OriginRequest, at url: AvatarKey) -> OriginResponse {
@@ -44,29 +51,20 @@ struct OriginClientsExamples {
         }
     }
 
-    struct BatchService: BatchOriginClient {
+    struct PlainService: OriginClient {
         let service: PictureService
-
-        func send<Result: Sendable>(
-            _ request: OriginRequest,
-            receive: nonisolated(nonsending) (OriginResponse) async throws -> Result
-        ) async throws -> Result {
-            try await service.send(request, receive: receive)
-        }
 
         func begin(
             _ request: OriginRequest,
             arrival: @escaping @Sendable (Result<OriginArrival, any Error>) -> Void
-        ) -> (any BegunRequest)? {
-            guard service.moved[request.url] == nil, let url = try? AvatarKey(url: request.url) else { return nil }
+        ) -> any BegunRequest {
+            guard service.moved[request.url] == nil, let url = try? AvatarKey(url: request.url) else {
+                return service.begin(request, arrival: arrival)
+            }
             request.willSend()
-            let response = service.response(to: request, at: url)
-            let head = OriginHead(status: response.status, fields: response.fields)
-            arrival(.success(OriginArrival(head: head)))
+            arrival(.success(OriginArrival(head: service.response(to: request, at: url).head)))
             return BegunPicture(service: service, request: request, url: url)
         }
-
-        func flush() {}
     }
 
     struct BegunPicture: BegunRequest {
@@ -95,12 +93,14 @@ struct OriginClientsExamples {
             client = try HTTPOrigin(configuration: configuration)
         }
 
-        func send<Result: Sendable>(
+        func begin(
             _ request: OriginRequest,
-            receive: nonisolated(nonsending) (OriginResponse) async throws -> Result
-        ) async throws -> Result {
-            try await client.send(request, receive: receive)
+            arrival: @escaping @Sendable (Result<OriginArrival, any Error>) -> Void
+        ) -> any BegunRequest {
+            client.begin(request, arrival: arrival)
         }
+
+        func flush() { client.flush() }
     }
 
     @Test(arguments: OriginClientConformance.checks.filter(\.isRequired))
@@ -154,12 +154,258 @@ struct OriginClientsExamples {
         #expect(reports.map(\.requests) == [3, 3])
     }
 
-    @Test func aClientForBatches() async throws {
-        let client = BatchService(service: service(Self.face, "\"1\""))
+    @Test func aClientWithoutTasks() async throws {
+        let client = PlainService(service: service(Self.face, "\"1\""))
         let reports = try await sync(client, then: client)
         #expect(reports.map(\.notModified) == [0, 2] && reports.map(\.requests) == [3, 3])
 
-        let changed = try await sync(client, then: BatchService(service: service(Self.later, "\"2\"")))
+        let changed = try await sync(client, then: PlainService(service: service(Self.later, "\"2\"")))
         #expect(changed.map(\.changed) == [0, 2] && changed.map(\.failed) == [0, 0])
     }
+}
+
+/// The client on `URLSession` of the article about origin clients. It is meant for Apple's systems; on Linux it compiles, and passes
+/// the checks that FoundationNetworking can pass.
+@Suite(.timeLimit(.minutes(5)))
+struct SessionClientExamples {
+    final class SessionClient: OriginClient {
+        private let downloads = Downloads()
+        private let session: URLSession
+        private let maximumRedirects: Int
+
+        init(idleTimeout: Int = 30, maximumRedirects: Int = 10) {
+            let configuration = URLSessionConfiguration.ephemeral
+            configuration.urlCache = nil
+            configuration.httpShouldSetCookies = false
+            configuration.httpMaximumConnectionsPerHost = 16
+            configuration.timeoutIntervalForRequest = TimeInterval(idleTimeout)
+            session = URLSession(configuration: configuration, delegate: downloads, delegateQueue: nil)
+            self.maximumRedirects = maximumRedirects
+        }
+
+        func shutDown() {
+            downloads.shutDown()
+            session.invalidateAndCancel()
+        }
+
+        func begin(
+            _ request: OriginRequest,
+            arrival: @escaping @Sendable (Result<OriginArrival, any Error>) -> Void
+        ) -> any BegunRequest {
+            OriginTask(arrival) {
+                do {
+                    return try await self.response(to: request)
+                } catch let error as AvatarStoreError {
+                    throw OriginError(.unsupportedURL, error.message)
+                }
+            }
+        }
+
+        private func response(to request: OriginRequest) async throws -> OriginResponse {
+            let first = try AvatarKey(url: request.url)
+            var (url, redirection) = (first, Redirection?.none)
+            for _ in 0...maximumRedirects {
+                let fields = fields(of: request, at: url, startingAt: first)
+                guard let address = URL(string: url.rawValue) else {
+                    throw OriginError(.unsupportedURL, "\(url) is no URL of Foundation.")
+                }
+                request.willSend()
+                let download = try downloads.start(address, fields, in: session)
+                do {
+                    var head = try await download.head()
+                    let isRedirect = [301, 302, 303, 307, 308].contains(head.status)
+                    guard isRedirect, let location = head.fields[.location] else {
+                        head.redirection = redirection
+                        var chunks = download.chunks.makeAsyncIterator()
+                        let body = OriginBody {
+                            let chunk = try await chunks.next(isolation: nil)
+                            try Task.checkCancellation()
+                            download.wasTaken(chunk?.count ?? 0)
+                            return chunk
+                        }
+                        return OriginResponse(head, body: body)
+                    }
+                    download.cancel()
+                    let next = try AvatarKey(reference: location, relativeTo: url)
+                    if redirection == nil {
+                        redirection = Redirection(to: next, status: head.status, fields: head.fields, at: .now)
+                    } else {
+                        redirection?.follow(to: next, status: head.status, fields: head.fields, at: .now)
+                    }
+                    url = next
+                } catch var error as OriginError {
+                    if redirection != nil { error.redirectedHost = url.host?.description }
+                    throw error
+                }
+            }
+            throw OriginError(.tooManyRedirects, "\(first) redirects more than \(maximumRedirects) times.")
+        }
+
+        /// The fields of a request: conditions for the URL that they apply to, credentials for the first host.
+        private func fields(of request: OriginRequest, at url: AvatarKey, startingAt first: AvatarKey) -> HTTPFields {
+            var fields = request.fields
+            if url.rawValue != request.conditionalURL ?? first.rawValue {
+                for name in [HTTPField.Name.ifNoneMatch, .ifModifiedSince, .ifRange, .range] { fields[name] = nil }
+            }
+            let isSecure = { (url: AvatarKey) in url.rawValue.hasPrefix("https:") }
+            if url.host != first.host || isSecure(url) != isSecure(first) {
+                for name in [HTTPField.Name.authorization, .cookie] { fields[name] = nil }
+            }
+            fields[.acceptEncoding] = "identity"
+            return fields
+        }
+    }
+
+    /// A download of a session: its head, and its body in chunks.
+    final class Download: Sendable {
+        let chunks: AsyncThrowingStream<[UInt8], any Error>
+        private let heads: AsyncThrowingStream<OriginHead, any Error>
+        private let head: AsyncThrowingStream<OriginHead, any Error>.Continuation
+        private let body: AsyncThrowingStream<[UInt8], any Error>.Continuation
+        private let task: URLSessionDataTask
+        private let bytesAhead = Mutex(0)
+        private static let mostBytesAhead = 1 << 20
+
+        init(_ task: URLSessionDataTask) {
+            self.task = task
+            (heads, head) = AsyncThrowingStream.makeStream()
+            (chunks, body) = AsyncThrowingStream.makeStream()
+            // A body that is not read to its end is not downloaded to its end.
+            body.onTermination = { _ in task.cancel() }
+        }
+
+        func cancel() { task.cancel() }
+
+        func head() async throws -> OriginHead {
+            for try await head in heads { return head }
+            task.cancel()
+            throw CancellationError()
+        }
+
+        func wasTaken(_ count: Int) {
+            let mayGoOn = bytesAhead.withLock { ahead in
+                let wasFull = ahead > Self.mostBytesAhead
+                ahead -= count
+                return wasFull && ahead <= Self.mostBytesAhead
+            }
+            if mayGoOn { task.resume() }
+        }
+
+        func receive(_ response: HTTPURLResponse) {
+            var fields = HTTPFields()
+            for (name, value) in response.allHeaderFields {
+                guard let name = HTTPField.Name("\(name)") else { continue }
+                fields.append(HTTPField(name: name, value: "\(value)"))
+            }
+            // A session decodes a body that is coded all the same, so its coding and its length are those of other bytes.
+            if fields[.contentEncoding] != nil {
+                for name in [HTTPField.Name.contentEncoding, .contentLength] { fields[name] = nil }
+            }
+            head.yield(OriginHead(status: response.statusCode, fields: fields))
+        }
+
+        func receive(_ data: Data) {
+            let isFull = bytesAhead.withLock { ahead in
+                ahead += data.count
+                return ahead > Self.mostBytesAhead
+            }
+            if isFull { task.suspend() }
+            body.yield(Array(data))
+        }
+
+        func end(_ error: (any Error)?) {
+            let error = error.map { Self.originError(for: $0, task) }
+            head.finish(throwing: error)
+            body.finish(throwing: error)
+        }
+
+        private static func originError(for error: any Error, _ task: URLSessionDataTask) -> any Error {
+            let host = task.originalRequest?.url?.host ?? "the host"
+            if error is OriginError { return error }
+            switch (error as? URLError)?.code {
+            case .cancelled: return CancellationError()
+            case .timedOut: return OriginError(.timeout, "\(host) sends nothing.")
+            case .notConnectedToInternet: return OriginError(.offline, "There is no network.")
+            case _ where task.response != nil: return OriginError(.truncated, "\(host) broke the body off.")
+            default: return OriginError(.unreachable, "\(host) cannot be reached.")
+            }
+        }
+    }
+
+    /// The downloads of a session, by the numbers of their tasks.
+    final class Downloads: NSObject, URLSessionDataDelegate {
+        private let downloads = Mutex<[Int: Download]?>([:])
+        private static let shutDownError = OriginError(.offline, "The client has been shut down.")
+
+        func shutDown() {
+            let open = downloads.withLock { $0.take() }
+            for download in open?.values.map(\.self) ?? [] { download.end(Self.shutDownError) }
+        }
+
+        func start(_ url: URL, _ fields: HTTPFields, in session: URLSession) throws -> Download {
+            // A session that is invalid traps.
+            guard downloads.withLock({ $0 != nil }) else { throw Self.shutDownError }
+            var request = URLRequest(url: url)
+            for field in fields { request.addValue(field.value, forHTTPHeaderField: field.name.rawName) }
+            let task = session.dataTask(with: request)
+            let download = Download(task)
+            downloads.withLock { $0?[task.taskIdentifier] = download }
+            task.resume()
+            return download
+        }
+
+        private func download(_ task: URLSessionTask) -> Download? {
+            downloads.withLock { $0?[task.taskIdentifier] }
+        }
+
+        func urlSession(
+            _ session: URLSession,
+            dataTask: URLSessionDataTask,
+            didReceive response: URLResponse,
+            completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
+        ) {
+            if let response = response as? HTTPURLResponse { download(dataTask)?.receive(response) }
+            completionHandler(.allow)
+        }
+
+        func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+            download(dataTask)?.receive(data)
+        }
+
+        func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+            downloads.withLock { $0?.removeValue(forKey: task.taskIdentifier) }?.end(error)
+        }
+
+        func urlSession(
+            _ session: URLSession,
+            task: URLSessionTask,
+            willPerformHTTPRedirection response: HTTPURLResponse,
+            newRequest request: URLRequest,
+            completionHandler: @escaping (URLRequest?) -> Void
+        ) {
+            // The client follows redirects itself, because the store needs each of them.
+            completionHandler(nil)
+        }
+    }
+
+    /// The checks that FoundationNetworking fails for every client: it joins field lines, reads fields as Latin-1, takes what is no
+    /// HTTP for a response, and goes on after a cancellation.
+    private static let failing: Set<String> = [
+        "unreadBody", "unsolicitedResponse", "trailer", "interimResponses", "endlessInterimResponses", "notHTTP",
+        "contradictoryHead", "tagInLatin1", "forbiddenRedirect", "redirectInLatin1", "endlessRedirectBody",
+        "silentRedirectBody", "errorOfTheReader", "heldBack", "cancelledWhilePaused", "cancelledWhilePaused",
+    ]
+
+    @Test(arguments: OriginClientConformance.checks.filter { !failing.contains($0.name) })
+    func sessionClientConforms(check: OriginClientConformance.Check) async throws {
+        let conformance = OriginClientConformance(shutDown: { (client: SessionClient) in client.shutDown() }) {
+            settings in
+            SessionClient(idleTimeout: settings.idleTimeoutSeconds, maximumRedirects: settings.maximumRedirects)
+        }
+        try await conformance.run(check)
+    }
+}
+
+extension Timestamp {
+    fileprivate static var now: Timestamp { Timestamp(Date()) }
 }

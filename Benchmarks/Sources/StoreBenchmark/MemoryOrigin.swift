@@ -12,10 +12,10 @@ struct MemoryOrigin: OriginClient {
         picture = SampleImage.png(seed: 1, byteCount: bytes)
     }
 
-    func send<Result: Sendable>(
+    func begin(
         _ request: OriginRequest,
-        receive: (OriginResponse) async throws -> Result
-    ) async throws -> Result {
+        arrival: @escaping @Sendable (Result<OriginArrival, any Error>) -> Void
+    ) -> any BegunRequest {
         request.willSend()
         var fields = HTTPFields()
         fields[.contentType] = "image/png"
@@ -25,14 +25,12 @@ struct MemoryOrigin: OriginClient {
         fields[.date] = "Sun, 01 Nov 2026 10:00:00 GMT"
         fields[.lastModified] = "Tue, 06 Oct 2026 08:12:44 GMT"
         // Different bytes for each URL, so that no two images share a file.
-        var bytes: [UInt8]? = picture
+        var bytes = picture
         withUnsafeBytes(of: UInt64(truncatingIfNeeded: request.url.hashValue)) { noise in
-            bytes?.replaceSubrange(picture.count / 2..<picture.count / 2 + 8, with: noise)
+            bytes.replaceSubrange(picture.count / 2..<picture.count / 2 + 8, with: noise)
         }
-        let body = OriginBody {
-            defer { bytes = nil }
-            return bytes
+        return OriginTask(arrival) { [bytes, fields] in
+            OriginResponse(status: 200, fields: fields, body: OriginBody(bytes))
         }
-        return try await receive(OriginResponse(status: 200, fields: fields, body: body))
     }
 }

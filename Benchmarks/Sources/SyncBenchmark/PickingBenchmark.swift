@@ -67,13 +67,15 @@ struct PickingBenchmark {
     }
 }
 
-/// A client that never responds and returns when its task is cancelled.
+/// A client that never responds and ends a request when it is cancelled.
 private struct SilentClient: OriginClient {
-    func send<Result: Sendable>(
+    func begin(
         _ request: OriginRequest,
-        receive: (OriginResponse) async throws -> Result
-    ) async throws -> Result {
-        try await Task.sleep(for: .seconds(3600))
-        throw CancellationError()
+        arrival: @escaping @Sendable (Result<OriginArrival, any Error>) -> Void
+    ) -> any BegunRequest {
+        OriginTask(arrival) {
+            try await Task.sleep(for: .seconds(3600))
+            throw CancellationError()
+        }
     }
 }

@@ -105,19 +105,17 @@ private struct CountingOrigin: OriginClient {
     /// It sends no credentials, so its answers may be shared.
     func requestFields(for url: String) -> HTTPFields? { HTTPFields() }
 
-    func send<Result: Sendable>(
+    func begin(
         _ request: OriginRequest,
-        receive: (OriginResponse) async throws -> Result
-    ) async throws -> Result {
+        arrival: @escaping @Sendable (Result<OriginArrival, any Error>) -> Void
+    ) -> any BegunRequest {
         request.willSend()
         var fields = HTTPFields()
         fields[.contentType] = "image/png"
         fields[.cacheControl] = "max-age=86400"
-        var bytes: [UInt8]? = SampleImage.png(seed: UInt64(truncatingIfNeeded: request.url.hashValue), byteCount: 8192)
-        let body = OriginBody {
-            defer { bytes = nil }
-            return bytes
+        let bytes = SampleImage.png(seed: UInt64(truncatingIfNeeded: request.url.hashValue), byteCount: 8192)
+        return OriginTask(arrival) { [fields] in
+            OriginResponse(status: 200, fields: fields, body: OriginBody(bytes))
         }
-        return try await receive(OriginResponse(status: 200, fields: fields, body: body))
     }
 }

@@ -6,12 +6,12 @@ import Foundation
 struct SyncBenchmark {
     /// The names of all parts, in the order in which they run.
     static let parts = [
-        "main", "jobs", "fetching", "rivals", "hosts", "picking", "unchanged", "linking", "memory",
+        "main", "jobs", "fetching", "reads", "rivals", "hosts", "picking", "unchanged", "linking", "memory",
         "storing-memory", "serving", "serving-beside", "pages", "shared", "network",
     ]
 
     /// The parts whose stores are in memory.
-    private static let inMemory = ["jobs", "hosts", "serving", "serving-beside", "pages", "shared", "network"]
+    private static let inMemory = ["jobs", "reads", "hosts", "serving", "serving-beside", "pages", "shared", "network"]
 
     static func main() async throws {
         let words = CommandLine.arguments
@@ -28,6 +28,13 @@ struct SyncBenchmark {
                 connections: Int(words[5]) ?? 1,
                 revalidates: words[6] == "304",
                 directory: words.count > 7 ? words[7] : nil
+            )
+        case "reads":
+            try await MissedReadBenchmark.read(
+                port: Int(words[2]) ?? 0,
+                count: Int(words[3]) ?? 0,
+                bytes: Int(words[4]) ?? 0,
+                directory: words[5]
             )
         case "large":
             try await LargeImage.run(way: words[2], small: words[3], large: words[4], directory: words[5])
@@ -70,6 +77,7 @@ struct SyncBenchmark {
             switch part {
             case "main": try MainJob(avatars: avatars, own: bench.own).run(in: bench.directory)
             case "fetching": table.add(try FetchingBenchmark(bench: bench).run(rounds: 5))
+            case "reads": table.add(try MissedReadBenchmark(bench: bench).run(rounds: 5))
             case "network":
                 let relay = URL(fileURLWithPath: bench.own).deletingLastPathComponent().path + "/DelayRelay"
                 table.add(try NetworkBenchmark(bench: bench, relay: relay).run(rounds: 3))

@@ -3,27 +3,28 @@
 
 /// Sends requests to origins. The store has its own client (`HTTPOrigin`); a host program may pass another.
 ///
+/// A client begins a request by a plain call and tells of its arrival, because a task costs as much as a request whose response
+/// is a 304 (RFC 9110 section 15.4.5) or a small image. A client that waits in tasks begins each request as an `OriginTask`.
+///
 /// A client that the host program passes decides by itself which addresses it contacts and which redirects it follows.
 /// The store limits the bytes, the pixels and the time of a fetch, and accepts only images, whichever client it uses.
 public protocol OriginClient: Sendable {
-    /// Sends `request`, follows redirects, and passes the final response to `receive`.
+    /// Begins `request`. The client may hold it back until `flush`, to send several requests together.
     ///
-    /// When `receive` returns, the client may reuse or close the connection. When it throws, or the task is cancelled,
-    /// the client does not read the rest of the body. The store cancels the task at the deadline of the fetch, and the
-    /// client must return soon after.
-    ///
-    /// A package without the upcoming feature `NonisolatedNonsendingByDefault` must declare `receive` as
-    /// `nonisolated(nonsending)`.
+    /// The call must not block.
     ///
     /// - Parameters:
-    ///   - request: the URL and the header fields.
-    ///   - receive: reads the response; called at most once.
-    /// - Returns: the result of `receive`.
-    /// - Throws: `OriginError` if no response arrives; `CancellationError`; any error of `receive`.
-    func send<Result: Sendable>(
+    ///   - request: the URL and the header fields, which may hold conditions (RFC 9110 section 13).
+    ///   - arrival: called once, on any thread, even before `begin` returns, with the first response, or an `OriginError` or
+    ///     `CancellationError`. A client may leave a redirect to `BegunRequest.finish`, and pass its head without a body.
+    func begin(
         _ request: OriginRequest,
-        receive: (OriginResponse) async throws -> Result
-    ) async throws -> Result
+        arrival: @escaping @Sendable (Result<OriginArrival, any Error>) -> Void
+    ) -> any BegunRequest
+
+    /// Sends the requests that are held back. The store calls it when no more requests follow for now. Must not block.
+    /// Default: nothing is held back.
+    func flush()
 
     /// The header fields of a request for `url`, without conditions. Default: `nil`, unknown.
     ///
@@ -37,11 +38,44 @@ public protocol OriginClient: Sendable {
 }
 
 extension OriginClient {
+    /// Does nothing: no request is held back.
+    public func flush() {}
+
     /// `nil`: the fields are unknown.
     public func requestFields(for url: String) -> HTTPFields? { nil }
 
     /// `external`: the client decides by itself which addresses it contacts.
     public var addressGuard: AddressGuard { .external }
+
+    /// Sends `request`, waits for its response, follows redirects, and passes the final response to `receive`.
+    ///
+    /// A package without the upcoming feature `NonisolatedNonsendingByDefault` must declare `receive` as
+    /// `nonisolated(nonsending)`.
+    ///
+    /// - Parameters:
+    ///   - request: the URL and the header fields.
+    ///   - receive: reads the response; called at most once.
+    /// - Returns: the result of `receive`.
+    /// - Throws: `OriginError` if no response arrives; `CancellationError`; any error of `receive`.
+    public func send<Result: Sendable>(
+        _ request: OriginRequest,
+        receive: (OriginResponse) async throws -> Result
+    ) async throws -> Result {
+        let (begun, arrival) = try await arrival(of: request)
+        guard let body = arrival.body else { return try await begun.finish(receive: receive) }
+        return try await receive(OriginResponse(arrival.head, body: OriginBody(body)))
+    }
+
+    /// Begins `request`, and waits for its arrival.
+    ///
+    /// - Throws: `OriginError`; `CancellationError`.
+    package func arrival(of request: OriginRequest) async throws -> (begun: any BegunRequest, arrival: OriginArrival) {
+        try Task.checkCancellation()
+        let awaited = AwaitedArrival<OriginArrival>()
+        let begun = begin(request) { awaited.resume($0) }
+        flush()
+        return (begun, try await awaited.value { begun.cancel() })
+    }
 }
 
 /// Which addresses an origin client refuses to contact.
@@ -107,39 +141,22 @@ public struct OriginRequest: Sendable {
 
 /// The response of an origin: the head, and the body as it arrives.
 ///
-/// It stays in the task that sent the request, because the body is bound to its connection.
+/// It stays in the task that reads it, because the body is bound to its connection.
 public struct OriginResponse {
-    /// The status code.
-    public var status: Int
-    /// The header fields.
-    public var fields: HTTPFields
+    /// The status, the fields, and the facts of the connection.
+    public var head: OriginHead
     /// The body, to be read once.
     public var body: OriginBody
-    /// The redirects that the client followed, and the final URL; `nil` if the response came from the requested URL.
-    ///
-    /// A client that follows redirects must set it. The store keeps it with the image: conditional requests name the final
-    /// URL in `OriginRequest.conditionalURL`, the image is fresh only as long as each redirect is (RFC 9111 section 4), and
-    /// a failure counts against the final host.
-    public var redirection: Redirection?
-    /// Whether the requested host, before any redirect, answered over a protocol that carries many requests on one connection,
-    /// such as HTTP/2. The store then sends it more of them at once. Default: `false`.
-    public var isMultiplexed = false
-    /// The connections that the client opened for the request, for reports. Default: 0.
-    public var openedConnections = 0
 
-    /// The status, the fields and the facts of the connection.
-    package var head: OriginHead {
-        var head = OriginHead(status: status, fields: fields)
-        (head.isMultiplexed, head.openedConnections) = (isMultiplexed, openedConnections)
-        return head
+    /// A response with these parts.
+    public init(_ head: OriginHead, body: OriginBody) {
+        (self.head, self.body) = (head, body)
     }
 
     /// A response with these values. Default: without redirects.
     public init(status: Int, fields: HTTPFields, body: OriginBody, redirection: Redirection? = nil) {
-        self.status = status
-        self.fields = fields
+        head = OriginHead(status: status, fields: fields, redirection: redirection)
         self.body = body
-        self.redirection = redirection
     }
 }
 
@@ -193,46 +210,27 @@ public struct OriginError: Error, Sendable, CustomStringConvertible {
     public var description: String { message }
 }
 
-/// An origin client that can begin requests by plain calls, without a task for each.
-///
-/// A task costs as much as a request whose response is a 304 (RFC 9110 section 15.4.5) or a small image. A sync of thousands
-/// of images therefore begins its requests by `begin`, sends them with `flush`, and handles the responses together. All
-/// other requests use `send`. A store whose client conforms to this protocol does so by itself.
-public protocol BatchOriginClient: OriginClient {
-    /// Begins `request`. The client may hold it back until `flush`, to send several requests together.
-    ///
-    /// The call must not block.
-    ///
-    /// - Parameters:
-    ///   - request: the URL and the header fields, which may hold conditions (RFC 9110 section 13).
-    ///   - arrival: called once, on any thread, even before `begin` returns, with the first response, or an `OriginError`
-    ///     or `CancellationError`. A redirect is not followed yet: its head arrives, and `BegunRequest.finish` follows it.
-    /// - Returns: `nil` if the client cannot begin the request without waiting, for a name server for instance, or if the
-    ///   request is invalid. `arrival` is not called then, and the store calls `send`.
-    func begin(
-        _ request: OriginRequest,
-        arrival: @escaping @Sendable (Result<OriginArrival, any Error>) -> Void
-    ) -> (any BegunRequest)?
-
-    /// Sends the requests that are held back. The store calls it when no more requests follow for now. Must not block.
-    func flush()
-}
-
 /// The head of a response.
 public struct OriginHead: Sendable {
     /// The status code.
     public var status: Int
     /// The header fields.
     public var fields: HTTPFields
-    /// As `OriginResponse.isMultiplexed`. Default: `false`.
+    /// The redirects that the client followed, and the final URL; `nil` if the response came from the requested URL.
+    ///
+    /// A client that follows redirects must set it. The store keeps it with the image: conditional requests name the final
+    /// URL in `OriginRequest.conditionalURL`, the image is fresh only as long as each redirect is (RFC 9111 section 4), and
+    /// a failure counts against the final host.
+    public var redirection: Redirection?
+    /// Whether the requested host, before any redirect, answered over a protocol that carries many requests on one connection,
+    /// such as HTTP/2. The store then sends it more of them at once. Default: `false`.
     public var isMultiplexed = false
-    /// As `OriginResponse.openedConnections`. Default: 0.
+    /// The connections that the client opened for the request, for reports. Default: 0.
     public var openedConnections = 0
 
-    /// A head with `status` and `fields`.
-    public init(status: Int, fields: HTTPFields) {
-        self.status = status
-        self.fields = fields
+    /// A head with `status` and `fields`. Default: without redirects.
+    public init(status: Int, fields: HTTPFields, redirection: Redirection? = nil) {
+        (self.status, self.fields, self.redirection) = (status, fields, redirection)
     }
 }
 
@@ -260,13 +258,17 @@ public struct OriginArrival: Sendable {
     }
 }
 
-/// A request that `BatchOriginClient.begin` began.
+/// A request that `OriginClient.begin` began.
 ///
-/// The store calls `finish` or `cancel`, except after an arrival with its whole body, or with an error: then it only releases
-/// the request. `cancel` may come at any time and on any thread, also after the end of the response.
+/// The store calls `finish` or `cancel`, except after an arrival with its whole body, with a 304, or with an error: then it only
+/// releases the request. `cancel` may come at any time and on any thread, also after the end of the response.
 public protocol BegunRequest: Sendable {
-    /// Continues after the arrival, as `OriginClient.send` does: follows redirects and passes the final response to
-    /// `receive`, its body from the first byte. Called at most once, after `arrival` received a response.
+    /// Continues after the arrival: follows redirects and passes the final response to `receive`, its body from the first
+    /// byte. Called at most once, after `arrival` received a response.
+    ///
+    /// When `receive` returns, the client may reuse or close the connection. When it throws, or the task is cancelled,
+    /// the client does not read the rest of the body. The store cancels the task at the deadline of the fetch, and the
+    /// client must return soon after.
     ///
     /// A package without the upcoming feature `NonisolatedNonsendingByDefault` must declare `receive` as
     /// `nonisolated(nonsending)`.

@@ -101,11 +101,7 @@ extension AvatarIndex {
         try readers.read { connection in
             try connection.snapshot {
                 try Self.requireOwnVersion(connection)
-                var settings: [String: Int64] = [:]
-                try connection.forEachRow("SELECT name, value FROM setting", []) { row in
-                    settings[row.text("name")] = row.integer("value")
-                    return true
-                }
+                let settings = try connection.settings()
                 let files = try ids.filter { try connection.hasRow("SELECT 1 FROM file WHERE id = ?", [$0]) }
                 return (settings, Set(files))
             }

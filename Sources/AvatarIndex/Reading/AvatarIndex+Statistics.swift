@@ -131,6 +131,11 @@ extension AvatarIndex {
         }
     }
 
+    /// The values of all settings that were set, by name.
+    package func settings() throws -> [String: Int64] {
+        try readers.read { try $0.settings() }
+    }
+
     /// The text of the setting `name`; `nil` if it has its default.
     package func textSetting(_ name: String) throws -> String? {
         try readers.read { connection in
@@ -348,5 +353,17 @@ package struct EvictionPlace: Equatable, Sendable {
     package init(filesBefore: Int, isExact: Bool) {
         self.filesBefore = filesBefore
         self.isExact = isExact
+    }
+}
+
+extension ReadConnection {
+    /// The values of all settings that were set, by name.
+    func settings() throws -> [String: Int64] {
+        var settings: [String: Int64] = [:]
+        try forEachRow("SELECT name, value FROM setting", []) { row in
+            settings[row.text("name")] = row.integer("value")
+            return true
+        }
+        return settings
     }
 }

@@ -65,6 +65,8 @@ final class FetchJob: Sendable {
         var outcome: FetchOutcome
         /// The image, if the outcome is `notStored`.
         var image: AvatarImage?
+        /// The stored image, if it was received and is still in memory.
+        var received: ReceivedImage?
     }
 
     private let engine: FetchEngine
@@ -74,7 +76,7 @@ final class FetchJob: Sendable {
     /// before the job has begun, and if the lock failed.
     private let lease: FetchLease?
 
-    /// A job that `begin` or `beginAtOnce` will begin.
+    /// A job that `begin` or `beginUnlessTaken` will begin.
     convenience init(_ target: FetchTarget, _ engine: FetchEngine) {
         self.init(target, engine, lease: nil)
     }
@@ -108,7 +110,7 @@ final class FetchJob: Sendable {
     ///
     /// - Returns: `nil` if another process has the lease.
     /// - Throws: an error of the lock or the index; `unsupportedURL` as `begin`.
-    func beginAtOnce() throws -> Start? {
+    func beginUnlessTaken() throws -> Start? {
         try engine.places.leases.take(key).map(catchUp)
     }
 
@@ -257,7 +259,13 @@ final class FetchJob: Sendable {
         if change.sharedAnswer != nil {
             if outcome.isKept { engine.tier?.uploads.wake() } else { engine.tier?.uploads.giveUp(key) }
         }
-        return Fetched(outcome: outcome)
+        var fetched = Fetched(outcome: outcome)
+        if let file = committed.file, !committed.keepsOther, case .image(let image, _) = result.content,
+            case .memory(let bytes) = image.content
+        {
+            fetched.received = ReceivedImage(file: file, bytes: bytes)
+        }
+        return fetched
     }
 
     /// Fetches the image without storing it or using a stored one. If the request fails, only the host's health is

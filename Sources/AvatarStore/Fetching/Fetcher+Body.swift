@@ -17,17 +17,18 @@ extension Fetcher {
         counting tally: Tally
     ) async throws -> FetchResult.Content {
         let (body, isCoded) = imageBody(response, for: target, counting: tally)
-        let length = response.fields[.contentLength].flatMap { Int($0) }
+        let length = response.head.fields[.contentLength].flatMap { Int($0) }
         if let length { try requireSize(length, target) }
         let file = try places.files(of: target.storageClass).staging.stage()
         // If the image must not be stored, no part of it may be (RFC 9111 section 5.2.2.5).
         let mayBeKept = !target.isTransient && limits.freshness.assess(metadata).allowsStore
         // The length 1 stands for any: the length is read from the file when the part is kept.
-        let part = mayBeKept ? PartialDownload(status: response.status, fields: response.fields, length: 1) : nil
+        let part =
+            mayBeKept ? PartialDownload(status: response.head.status, fields: response.head.fields, length: 1) : nil
         let source = part.map { Part(of: $0, from: response.url(of: target)) }
         try await receive(
             body,
-            status: response.status,
+            status: response.head.status,
             into: file,
             of: isCoded ? nil : length,
             part: source,
@@ -68,7 +69,7 @@ extension Fetcher {
         let (body, _) = imageBody(response, for: target, counting: tally)
         try await receive(
             body,
-            status: response.status,
+            status: response.head.status,
             into: file,
             of: Int(clamping: total),
             part: part,

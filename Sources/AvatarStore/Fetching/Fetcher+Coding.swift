@@ -17,7 +17,7 @@ extension Fetcher {
             tally.add(bytes: chunk?.count ?? 0)
             return chunk
         }
-        let codings = response.fields.contentCodings
+        let codings = response.head.fields.contentCodings
         guard !codings.isEmpty else { return (body, false) }
         let decoder = BodyDecoder(body, codings, limit: limits.maximumImageBytes, name: named(target))
         return (OriginBody { try await decoder.next() }, true)

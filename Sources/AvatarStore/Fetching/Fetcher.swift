@@ -28,8 +28,6 @@ final class Fetcher: Sendable {
     let partials: PartialDownloads
     /// The readers that want the progress.
     let progress: FetchProgressTable
-    /// `origin`, if it can begin requests without a task for each.
-    let batchOrigin: (any BatchOriginClient)?
 
     /// A fetcher of `parts` that sends its requests with `origin`.
     init(
@@ -41,7 +39,7 @@ final class Fetcher: Sendable {
         metrics: StoreMetrics,
         progress: FetchProgressTable
     ) {
-        (self.origin, batchOrigin) = (origin, origin as? any BatchOriginClient)
+        self.origin = origin
         (self.timeout, self.limits, self.metrics, self.progress) = (timeout, limits, metrics, progress)
         (places, clock, logger) = (writable.places, parts.clock, parts.configuration.logger)
         partials = PartialDownloads(
@@ -53,43 +51,10 @@ final class Fetcher: Sendable {
         )
     }
 
-    /// Fetches or revalidates `target`. A failure is a result.
-    ///
-    /// - Parameter tally: counts requests and bytes, even if the fetch is cancelled.
-    /// - Throws: `CancellationError` only.
-    func fetch(_ target: FetchTarget, _ tally: Tally = Tally()) async throws -> FetchResult {
-        let began = clock.now()
-        let start = ContinuousClock.now
-        let content: FetchResult.Content
-        do {
-            content = try await Deadlines.shared.run(timeout) { [self] in try await exchange(target, tally) }
-        } catch is CancellationError {
-            throw CancellationError()
-        } catch {
-            content = .failed(failure(for: error, target))
-        }
-        var result = tally.result(content, began: began, ended: clock.now())
-        result.duration = .now - start
-        note(result, of: target)
-        return result
-    }
-
     /// Counts a fetch, and logs it in a line.
     func note(_ result: FetchResult, of target: FetchTarget) {
         metrics.fetch(result, took: result.duration)
         logger.debug("requested", metadata: result.facts(host: target.host, took: result.duration))
-    }
-
-    /// Resumes an interrupted download if there is one; else requests the image, conditionally if it is stored.
-    private func exchange(_ target: FetchTarget, _ tally: Tally) async throws -> FetchResult.Content {
-        if !target.isTransient, let partial = try await partials.find(target),
-            let content = try await resume(partial, for: target, counting: tally)
-        {
-            return content
-        }
-        let conditions = conditions(for: target, stored(target))
-        if let content = try await request(target, conditions: conditions, counting: tally) { return content }
-        return try await repeated(conditions, for: target, counting: tally)
     }
 
     /// Requests the image without conditions, after a 304 that the store cannot use: the stored file is gone, or the
@@ -97,30 +62,18 @@ final class Fetcher: Sendable {
     func repeated(_ refused: Conditions, for target: FetchTarget, counting tally: Tally) async throws
         -> FetchResult.Content
     {
-        let content =
-            refused.fields.isEmpty ? nil : try await request(target, conditions: Conditions(), counting: tally)
-        return content
-            ?? .failed(
-                FetchFailure(
-                    kind: .unexpectedStatus,
-                    message: "\(named(target)) returned status 304 to an unconditional request."
-                )
-            )
-    }
-
-    /// Sends one request for the whole image.
-    ///
-    /// - Returns: `nil` after a 304 that the store cannot use.
-    private func request(
-        _ target: FetchTarget,
-        conditions: Conditions,
-        counting tally: Tally
-    ) async throws -> FetchResult.Content? {
-        try await send(target, conditions.fields, for: conditions.stored?.redirection?.url, counting: tally) {
-            response,
-            times in
-            try await take(response, times, stored: conditions.stored, for: target, counting: tally)
+        if !refused.fields.isEmpty {
+            let content = try await send(target, HTTPFields(), for: nil, counting: tally) { response, times in
+                try await take(response, times, stored: nil, for: target, counting: tally)
+            }
+            if let content { return content }
         }
+        return .failed(
+            FetchFailure(
+                kind: .unexpectedStatus,
+                message: "\(named(target)) returned status 304 to an unconditional request."
+            )
+        )
     }
 
     /// Handles the response to a request for the whole image, conditional or not.
@@ -138,12 +91,12 @@ final class Fetcher: Sendable {
         let head = response.head
         switch meaning(of: head) {
         case .confirmation:
-            return notModified(response.fields, response.redirection, times: times, stored: stored, for: target)
+            return notModified(head, times: times, stored: stored, for: target)
         case .image:
-            let metadata = metadata(head, response.redirection, times: times, for: target)
+            let metadata = metadata(head, times: times, for: target)
             return try await receiveImage(response, metadata, for: target, counting: tally)
         case .failure:
-            throw statusFailure(head, response.redirection, for: target)
+            throw statusFailure(head, for: target)
         }
     }
 
@@ -170,7 +123,7 @@ final class Fetcher: Sendable {
     ///
     /// - Returns: `nil` if the response does not continue the stored part. The part is dropped, and the image has to be
     ///   requested in full.
-    private func resume(
+    func resume(
         _ partial: PartialDownloads.Found,
         for target: FetchTarget,
         counting tally: Tally
@@ -180,10 +133,10 @@ final class Fetcher: Sendable {
             response,
             times in
             let head = response.head
-            let metadata = metadata(head, response.redirection, times: times, for: target)
+            let metadata = metadata(head, times: times, for: target)
             // The range applies to the URL that sent the stored part. A part from another URL may be of another image.
-            let isOfAnother = response.status == 206 && response.url(of: target) != url
-            switch isOfAnother ? .refuse(.otherRange) : plan.judge(status: response.status, fields: response.fields) {
+            let isOfAnother = head.status == 206 && response.url(of: target) != url
+            switch isOfAnother ? .refuse(.otherRange) : plan.judge(status: head.status, fields: head.fields) {
             case .append(_, let total):
                 return try await receiveRest(
                     of: total,
@@ -199,7 +152,7 @@ final class Fetcher: Sendable {
             case .refuse:
                 return FetchResult.Content?.none
             case .fail:
-                throw statusFailure(head, response.redirection, for: target)
+                throw statusFailure(head, for: target)
             }
         }
         if content == nil { try await partials.drop(partial) }
@@ -234,7 +187,6 @@ final class Fetcher: Sendable {
     /// The metadata of a response as the index keeps them, with the request's fields that `Vary` names.
     func metadata(
         _ head: OriginHead,
-        _ redirection: Redirection?,
         times: Times,
         for target: FetchTarget
     ) -> ResponseMetadata {
@@ -245,14 +197,14 @@ final class Fetcher: Sendable {
             requestTime: times.request,
             responseTime: times.response,
             request: origin.requestFields(for: target.requestURL),
-            redirection: redirection
+            redirection: head.redirection
         )
     }
 
     // MARK: Conditions
 
     /// The stored response of the image; `nil` if the entry has no file, or the file is missing.
-    private func stored(_ target: FetchTarget) -> ResponseMetadata? {
+    func stored(_ target: FetchTarget) -> ResponseMetadata? {
         isConfirmable(target) ? metadata(target) : nil
     }
 
@@ -301,11 +253,10 @@ final class Fetcher: Sendable {
         return Conditions(fields: request.fields, stored: stored)
     }
 
-    /// The stored response, updated with the `fields` of a 304 (RFC 9111 section 4.3.4); `nil` if they do not refer to
+    /// The stored response, updated with the fields of a 304 (RFC 9111 section 4.3.4); `nil` if they do not refer to
     /// it, or its file is missing.
     func notModified(
-        _ fields: HTTPFields,
-        _ redirection: Redirection?,
+        _ head: OriginHead,
         times: Times,
         stored: ResponseMetadata?,
         for target: FetchTarget
@@ -313,11 +264,11 @@ final class Fetcher: Sendable {
         // The file may have been deleted while the request was sent.
         guard let stored, isConfirmable(target) else { return nil }
         let updated = stored.updating(
-            with: fields,
+            with: head.fields,
             requestTime: times.request,
             responseTime: times.response,
             request: origin.requestFields(for: target.requestURL),
-            redirection: redirection,
+            redirection: head.redirection,
             mode: limits.freshness.mode
         )
         return updated.map { .notModified(AssessedResponse($0, under: limits.freshness)) }
@@ -326,18 +277,18 @@ final class Fetcher: Sendable {
     // MARK: Failures
 
     /// The failure for a status without an image. The body is not read.
-    func statusFailure(_ head: OriginHead, _ redirection: Redirection?, for target: FetchTarget) -> FetchFailure {
+    func statusFailure(_ head: OriginHead, for target: FetchTarget) -> FetchFailure {
         var failure = FetchFailure(
             kind: FailureKind(status: head.status) ?? .unexpectedStatus,
             message: "\(named(target)) returned status \(head.status).",
             retryAfter: RetryAfter.time(status: head.status, fields: head.fields, now: clock.now()),
-            redirectedHost: redirection.flatMap { AvatarKey(stored: $0.url).host?.description }
+            redirectedHost: head.redirection.flatMap { AvatarKey(stored: $0.url).host?.description }
         )
         failure.isRefusal = head.status == 429 || head.status == 503
         failure.status = head.status
         let times = Times(request: clock.now(), response: clock.now())
-        let metadata = metadata(head, redirection, times: times, for: target)
-        failure.mayBeShared = redirection == nil && metadata.mayBeShared(isAuthorized: false)
+        let metadata = metadata(head, times: times, for: target)
+        failure.mayBeShared = head.redirection == nil && metadata.mayBeShared(isAuthorized: false)
         return failure
     }
 
@@ -370,5 +321,5 @@ final class Fetcher: Sendable {
 
 extension OriginResponse {
     /// The URL that sent the response: the one of `target`, or the one that it redirected to.
-    func url(of target: FetchTarget) -> String { redirection?.url ?? target.requestURL }
+    func url(of target: FetchTarget) -> String { head.redirection?.url ?? target.requestURL }
 }

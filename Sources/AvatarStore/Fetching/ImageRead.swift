@@ -10,6 +10,13 @@ protocol ReadResult: Sendable {
     init(notStored image: AvatarImage)
 }
 
+/// A stored image that a fetch has received, and that need not be read back.
+struct ReceivedImage: Sendable {
+    /// The row id of its file.
+    let file: Int64
+    let bytes: [UInt8]
+}
+
 extension AvatarImage: ReadResult {
     init(notStored image: AvatarImage) { self = image }
 }
@@ -31,8 +38,8 @@ struct ImageRead<Result: ReadResult>: Sendable {
     /// The URL that the caller gave for a key of its own.
     private let source: String?
     private let options: FetchOptions
-    /// Looks the image up in the store; `nil` if it is not stored.
-    private let stored: @Sendable () throws -> Result?
+    /// Looks the image up in the store; `nil` if it is not stored. Bytes that were just received are not read again.
+    private let lookUp: @Sendable (ReceivedImage?) throws -> Result?
     /// Looks the image up without its bytes; `nil` if it is not stored.
     private let storedFile: @Sendable () throws -> AvatarFile?
 
@@ -47,14 +54,14 @@ struct ImageRead<Result: ReadResult>: Sendable {
         from source: String?,
         options: FetchOptions,
         fetching: FetchParts,
-        stored: @escaping @Sendable () throws -> Result?,
+        stored: @escaping @Sendable (ReceivedImage?) throws -> Result?,
         storedFile: @escaping @Sendable () throws -> AvatarFile?
     ) {
         self.fetching = fetching
         self.key = key
         self.source = source
         self.options = options
-        self.stored = stored
+        lookUp = stored
         self.storedFile = storedFile
     }
 
@@ -77,8 +84,8 @@ struct ImageRead<Result: ReadResult>: Sendable {
             fetching.metrics.read(from: .store)
             return try await promote(found)
         }
-        if found == nil { try requireNotIgnored() }
         guard options.policy != .offline else {
+            if found == nil { try requireNotIgnored(parts.index.entry(for: key)) }
             let reason =
                 found == nil
                 ? "is not stored, and the policy `offline` forbids fetching it"
@@ -99,7 +106,7 @@ struct ImageRead<Result: ReadResult>: Sendable {
             let fetched = try await fetchOnce()
             switch fetched.outcome {
             case .stored:
-                if let found = try stored() { return try await promote(found.coming(from: .origin)) }
+                if let found = try stored(fetched.received) { return try await promote(found.coming(from: .origin)) }
             case .notModified:
                 if let found = try stored() { return try await promote(found.coming(from: .revalidated)) }
             case .notStored:
@@ -128,7 +135,9 @@ struct ImageRead<Result: ReadResult>: Sendable {
                 return try await fetching.flights.join(key) { [self] in
                     // Since the caller looked, another process may have stored the image.
                     let seen = try parts.index.entry(for: key)
-                    if let file = try storedFile(), try suffices(file) {
+                    if seen?.file == nil {
+                        try requireNotIgnored(seen)
+                    } else if let file = try storedFile(), try suffices(file) {
                         return FetchJob.Fetched(outcome: .stored(isChanged: false))
                     }
                     return try await fetching.fetchAndStore(key, from: source, options, seen: seen)
@@ -148,6 +157,8 @@ struct ImageRead<Result: ReadResult>: Sendable {
     }
 
     // MARK: The stored image
+
+    private func stored(_ received: ReceivedImage? = nil) throws -> Result? { try lookUp(received) }
 
     /// Whether the stored image suffices, without a request.
     private func suffices(_ file: AvatarFile) throws -> Bool {
@@ -178,8 +189,8 @@ struct ImageRead<Result: ReadResult>: Sendable {
     /// Checks whether to send a request. If the entry has an ignored picture that is still valid, the read fails without one.
     ///
     /// - Throws: `fetchFailed` if the picture is ignored.
-    private func requireNotIgnored() throws {
-        guard options.policy != .reload, let entry = try parts.index.entry(for: key), entry.isIgnored else { return }
+    private func requireNotIgnored(_ entry: AvatarEntry?) throws {
+        guard options.policy != .reload, let entry, entry.isIgnored else { return }
         let sufficesStale = options.policy == .offline || options.policy == .cacheFirst && mode == .offlineFirst
         let suffices =
             try sufficesStale || entry.validation.isFresh(at: now) && strictFreshness()?.isFresh(at: now) != false

@@ -70,7 +70,7 @@ final class OriginHolder: Sendable {
         let hostGuard = HostGuard(configuration.http)
         return { url in
             do {
-                try hostGuard.judgeAtOnce(url)
+                try hostGuard.judgeKnown(url)
                 return nil
             } catch {
                 // The guard throws nothing else.

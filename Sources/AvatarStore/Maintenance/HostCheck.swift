@@ -121,7 +121,7 @@ struct HostTrial: Sendable {
     private func finding(_ client: any OriginClient) async -> Diagnosis {
         do {
             let status = try await Deadlines.shared.run(Self.limit) {
-                try await client.send(OriginRequest(url: url)) { $0.status }
+                try await client.send(OriginRequest(url: url)) { $0.head.status }
             }
             guard let kind = FailureKind(status: status), kind.blame == .host else {
                 let finding = "\(host) responds to a request now, with status \(status)."

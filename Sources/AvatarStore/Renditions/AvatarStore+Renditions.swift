@@ -117,7 +117,7 @@ extension AvatarStore {
             from: source,
             options: options,
             fetching: fetching,
-            stored: { try look().map { RenditionOriginal(file: $0, bytes: nil) } },
+            stored: { _ in try look().map { RenditionOriginal(file: $0, bytes: nil) } },
             storedFile: look
         ).run()
     }

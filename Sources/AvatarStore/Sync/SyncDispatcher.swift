@@ -25,7 +25,7 @@ final class SyncDispatcher {
     private var alarm: (number: Int, time: ContinuousClock.Instant)?
 
     /// Fetches under way without a task, by their numbers in the flight table.
-    private var begun: [Int: BegunFetch] = [:]
+    private var begun: [Int: (job: FetchJob, exchange: FetchExchange)] = [:]
     /// Fetches of readers that the sync waits for.
     private var joinedCount = 0
     /// Whether a request failed because there is no network.
@@ -168,7 +168,7 @@ final class SyncDispatcher {
 
     /// Sends the requests that the client has gathered.
     func flush() {
-        engine.fetcher.batchOrigin?.flush()
+        engine.fetcher.origin.flush()
     }
 
     // MARK: Requests
@@ -182,7 +182,7 @@ final class SyncDispatcher {
         (target.turn.refusals, target.turn.yielded) = (before.refusals, before.yielded)
         if host != FetchTarget.tierHost { hosts.begin(host, at: engine.clock.now()) }
         let job = FetchJob(target, engine)
-        guard !beginAtOnce(job, flight) else { return }
+        guard !begin(job, flight) else { return }
         group.addTask { [inbox] in
             inbox.put(await SyncDispatcher.fetch(job, flight))
         }
@@ -222,22 +222,27 @@ final class SyncDispatcher {
     /// Begins to fetch or revalidate the image, if that is possible without waiting.
     ///
     /// - Returns: whether it has begun. If not, a task has to fetch the image.
-    private func beginAtOnce(_ unbegun: FetchJob, _ flight: Int) -> Bool {
+    private func begin(_ unbegun: FetchJob, _ flight: Int) -> Bool {
         // The tier is asked by a task.
         if case .answer = unbegun.target.tierView { return false }
         guard engine.tier?.serves(unbegun.target) != true else { return false }
         do {
             let job: FetchJob
-            switch try unbegun.beginAtOnce() {
+            switch try unbegun.beginUnlessTaken() {
             case nil: return false
             case .isDone(let done, let outcome):
                 inbox.put(.caughtUp(done, flight: flight, outcome))
                 return true
             case .isReady(let ready): job = ready
             }
-            let fetch = engine.fetcher.begin(job) { [inbox] in inbox.put(.arrived(flight: flight, $0)) }
-            guard let fetch else { return false }
-            begun[flight] = fetch
+            // An interrupted download is found and resumed by a task.
+            guard !job.target.isPartial else { return false }
+            // The file was there when the target was planned. It is checked again when the response arrives.
+            let stored = engine.fetcher.metadata(job.target)
+            let exchange = engine.fetcher.begin(job.target, stored: stored, Tally()) { [inbox] in
+                inbox.put(.arrived(flight: flight, $0))
+            }
+            begun[flight] = (job, exchange)
             return true
         } catch {
             // The task meets the same error, and reports it.
@@ -251,26 +256,25 @@ final class SyncDispatcher {
     /// - Returns: the signal to handle next; `nil` if a task sends it later.
     func arrived(
         _ flight: Int,
-        _ arrival: BegunFetch.Arrival,
+        _ arrival: FetchExchange.Arrival,
         isWanted: Bool,
         in group: inout DiscardingTaskGroup
     ) -> SyncSignal? {
-        guard let fetch = begun.removeValue(forKey: flight) else { return nil }
-        let job = fetch.job
+        guard let (job, exchange) = begun.removeValue(forKey: flight) else { return nil }
         do {
-            if let result = try engine.fetcher.settle(fetch, arrival, isWanted: isWanted) {
+            if let result = try engine.fetcher.settle(exchange, arrival, isWanted: isWanted) {
                 return .fetched(job, flight: flight, result)
             }
         } catch {
-            return .gaveUp(job, flight: flight, fetch.tally, error)
+            return .gaveUp(job, flight: flight, exchange.tally, error)
         }
         group.addTask { [engine, inbox] in
             do {
-                let result = try await engine.fetcher.finish(fetch, arrival)
+                let result = try await engine.fetcher.finish(exchange, arrival)
                 inbox.put(.fetched(job, flight: flight, result))
             } catch {
-                fetch.cancel()
-                inbox.put(.gaveUp(job, flight: flight, fetch.tally, error))
+                exchange.cancel()
+                inbox.put(.gaveUp(job, flight: flight, exchange.tally, error))
             }
         }
         return nil
@@ -278,7 +282,7 @@ final class SyncDispatcher {
 
     /// Cancels all requests without a task. No cancelled task cancels them.
     func cancelBegun() {
-        for fetch in begun.values { fetch.cancel() }
+        for fetch in begun.values { fetch.exchange.cancel() }
     }
 
     // MARK: Responses

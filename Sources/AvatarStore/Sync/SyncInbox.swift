@@ -66,7 +66,7 @@ enum SyncSignal: Sendable {
     /// A fetch is over.
     case fetched(FetchJob, flight: Int, FetchResult)
     /// A request that was begun without a task has its response, or an error in its place.
-    case arrived(flight: Int, BegunFetch.Arrival)
+    case arrived(flight: Int, FetchExchange.Arrival)
     /// Another process fetched the image meanwhile.
     case caughtUp(FetchJob, flight: Int, FetchOutcome)
     /// The shared tier has lost the answer that it had, or another machine is asking the origin.

@@ -148,6 +148,14 @@ struct Committed: Sendable {
     /// The row id of the file that holds the image, if one is stored.
     var file: Int64?
 
+    /// Whether the entry keeps another image than the one of the change: a newer one, or a document.
+    var keepsOther = false
+
+    /// The entry keeps the image in `file`, and not the one of the change.
+    static func keeping(_ file: Int64) -> Committed {
+        Committed(outcome: .stored(isChanged: false), file: file, keepsOther: true)
+    }
+
     /// The image is stored in `file`. `isChanged`: it replaced other bytes.
     static func stored(file: Int64, isChanged: Bool) -> Committed {
         Committed(outcome: .stored(isChanged: isChanged), file: file)

@@ -59,7 +59,7 @@ extension StoreWriter {
                 surplus.files += [unused].compactMap(\.self)
                 if change.isSupplied { return .failed(.changedMeanwhile(change.key)) }
                 try link(change, to: state.id, hasImage: true, in: transaction, leaving: &surplus)
-                return .stored(file: file == placement.damaged ? unused ?? file : file, isChanged: false)
+                return .keeping(file == placement.damaged ? unused ?? file : file)
             }
             return try store(
                 change,

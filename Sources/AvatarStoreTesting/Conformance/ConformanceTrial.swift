@@ -64,10 +64,10 @@ final class ConformanceTrial: Sendable {
         }
         return try await client.send(request) { response in
             Received(
-                status: response.status,
-                fields: response.fields,
+                status: response.head.status,
+                fields: response.head.fields,
                 body: try await Self.bytes(response.body),
-                redirection: response.redirection,
+                redirection: response.head.redirection,
                 announced: announced.withLock { $0 }
             )
         }
@@ -85,16 +85,9 @@ final class ConformanceTrial: Sendable {
         return bytes
     }
 
-    /// A request that was begun, and its arrival. `nil` if the client is no `BatchOriginClient`, or cannot begin this
-    /// request at once, which it need not.
-    func begin(_ path: String) async throws -> (arrival: OriginArrival, begun: any BegunRequest)? {
-        guard let client = client as? any BatchOriginClient else { return nil }
-        let (arrivals, told) = AsyncStream.makeStream(of: Result<OriginArrival, any Error>.self)
-        let begun = client.begin(OriginRequest(url: origin.url(path))) { told.yield($0) }
-        guard let begun else { return nil }
-        client.flush()
-        for await arrival in arrivals { return (try arrival.get(), begun) }
-        throw CancellationError()
+    /// A request that was begun, and its arrival.
+    func begin(_ path: String) async throws -> (begun: any BegunRequest, arrival: OriginArrival) {
+        try await client.arrival(of: OriginRequest(url: origin.url(path)))
     }
 
     // MARK: Judgements

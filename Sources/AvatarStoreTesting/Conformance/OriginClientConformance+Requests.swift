@@ -44,7 +44,7 @@ extension OriginClientConformance {
             let request = OriginRequest(url: trial.origin.url("/a.png")) { [origin = trial.origin] in
                 early.withLock { $0 = max($0, origin.requestCount) }
             }
-            _ = try await trial.client.send(request) { $0.status }
+            _ = try await trial.client.send(request) { $0.head.status }
             try trial.expect(early.withLock { $0 } <= 2, "willSend was called after the last request")
             let received = try await trial.get("/a.png")
             try trial.expect(received.announced, is: 3, "the number of calls of willSend")
@@ -55,7 +55,7 @@ extension OriginClientConformance {
             let calls = Mutex(0)
             let result = try await trial.client.send(OriginRequest(url: trial.origin.url("/a.png"))) { response in
                 calls.withLock { $0 += 1 }
-                return response.status
+                return response.head.status
             }
             try trial.expect(result, is: 404, "the result")
             try trial.expect(calls.withLock { $0 }, is: 1, "the number of calls of receive")

@@ -14,8 +14,7 @@ public import AvatarStore
 /// }
 /// ```
 ///
-/// The client must be allowed to connect to 127.0.0.1 over http. Checks for batches do nothing for a client that is no
-/// `BatchOriginClient`, and checks for the shutdown do nothing without `shutDown`.
+/// The client must be allowed to connect to 127.0.0.1 over http. Checks for the shutdown do nothing without `shutDown`.
 public struct OriginClientConformance: Sendable {
     /// The settings that a check asks of its client. A client without such a setting ignores it.
     public struct Settings: Sendable {

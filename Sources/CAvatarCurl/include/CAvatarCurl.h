@@ -136,8 +136,6 @@ typedef struct {
     bool may_resolve;
     // Whether the exchange becomes ready when its connection is there.
     bool reports_connection;
-    // Whether the exchange becomes ready when its head is complete.
-    bool reports_head;
     // How often the request was sent.
     int attempts;
     int status;

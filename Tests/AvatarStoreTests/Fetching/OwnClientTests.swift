@@ -3,12 +3,12 @@ import AvatarStoreTesting
 import Synchronization
 import Testing
 
-/// The store with a client of the host program, which follows redirects and begins requests in batches.
+/// The store with a client of the host program, which follows redirects and holds requests back.
 @Suite(.timeLimit(.minutes(5)))
 struct OwnClientTests {
     /// Redirects each URL of `https://pictures.example` to the same path of `https://cdn.example`, if it is told to, and
     /// records all requests.
-    private final class Client: BatchOriginClient {
+    private final class Client: OriginClient {
         struct State {
             var requests: [OriginRequest] = []
             var begun = 0
@@ -43,7 +43,7 @@ struct OwnClientTests {
             if redirects {
                 let first = try AvatarKey(url: request.url)
                 let target = try AvatarKey(reference: "//cdn.example" + first.path, relativeTo: first)
-                response.redirection = Redirection(
+                response.head.redirection = Redirection(
                     to: target,
                     status: 302,
                     fields: [.cacheControl: "max-age=10"],
@@ -53,26 +53,15 @@ struct OwnClientTests {
             return response
         }
 
-        func send<Result: Sendable>(
-            _ request: OriginRequest,
-            receive: (OriginResponse) async throws -> Result
-        ) async throws -> Result {
-            try await receive(response(to: request))
-        }
-
         func begin(
             _ request: OriginRequest,
             arrival: @escaping @Sendable (Result<OriginArrival, any Error>) -> Void
-        ) -> (any BegunRequest)? {
-            guard !redirects else { return nil }
+        ) -> any BegunRequest {
+            if redirects { return OriginTask(arrival) { try self.response(to: request) } }
             state.withLock { state in
                 state.begun += 1
                 state.held.append { [self] in
-                    arrival(
-                        Result { try response(to: request) }.map {
-                            OriginArrival(head: OriginHead(status: $0.status, fields: $0.fields))
-                        }
-                    )
+                    arrival(Result { try response(to: request) }.map { OriginArrival(head: $0.head) })
                 }
             }
             return Begun(client: self, request: request)
@@ -93,7 +82,7 @@ struct OwnClientTests {
         let request: OriginRequest
 
         func finish<Result: Sendable>(receive: (OriginResponse) async throws -> Result) async throws -> Result {
-            try await client.send(request, receive: receive)
+            try await receive(client.response(to: request))
         }
 
         func cancel() {}

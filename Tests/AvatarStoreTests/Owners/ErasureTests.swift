@@ -66,13 +66,15 @@ struct ErasureTests {
 
     /// A client that fails, and names the image in its messages in its own way.
     private struct TalkativeClient: OriginClient {
-        func send<Result: Sendable>(
+        func begin(
             _ request: OriginRequest,
-            receive: (OriginResponse) async throws -> Result
-        ) async throws -> Result {
-            request.willSend()
-            let name = request.url.split(separator: "/").last?.prefix { $0 != "." } ?? ""
-            throw OriginError(.unreachable, "no answer for \(name) at \(request.url)")
+            arrival: @escaping @Sendable (Result<OriginArrival, any Error>) -> Void
+        ) -> any BegunRequest {
+            OriginTask(arrival) {
+                request.willSend()
+                let name = request.url.split(separator: "/").last?.prefix { $0 != "." } ?? ""
+                throw OriginError(.unreachable, "no answer for \(name) at \(request.url)")
+            }
         }
     }
 

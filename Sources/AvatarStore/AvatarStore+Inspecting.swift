@@ -169,6 +169,10 @@ extension AvatarStore {
                 let end = if case .nothing(let until) = admission { " until \(until.localText)" } else { "" }
                 reasons.append("Its host, \(host), \(reason)\(end).")
             }
+            if let window = try index.hostWindow(of: host) {
+                let version = window.isMultiplexed ? "HTTP/2" : "HTTP/1.1"
+                reasons.append("Its host, \(host), bears \(window.count) requests at a time over \(version).")
+            }
         }
         if let eviction {
             let used = try index.total(of: .caches).accountedBytes

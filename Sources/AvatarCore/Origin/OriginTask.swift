@@ -30,7 +30,7 @@ public final class OriginTask: BegunRequest {
     ///     arrives; an error after `cancel` counts as a `CancellationError`.
     public init(
         _ arrival: @escaping @Sendable (Result<OriginArrival, any Error>) -> Void,
-        send: @escaping @Sendable () async throws -> OriginResponse
+        send: @escaping @Sendable @concurrent () async throws -> sending OriginResponse
     ) {
         task = Task { [handed] in
             do {

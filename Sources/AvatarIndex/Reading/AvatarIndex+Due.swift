@@ -216,6 +216,18 @@ extension AvatarIndex {
         return Dictionary(windows) { first, _ in first }
     }
 
+    /// The requests at once that `host` (name and port) bore in the last sync, as in `hostWindows`; `nil` if it bears as many as any
+    /// host gets at first.
+    package func hostWindow(of host: String) throws -> HostWindow? {
+        try readers.read { connection in
+            let row = try connection.firstRow("SELECT window, is_multiplexed FROM host WHERE name = ?", [host]) {
+                (window: $0.optionalInteger("window"), isMultiplexed: $0.integer("is_multiplexed") != 0)
+            }
+            guard let row, let window = row.window, IndexNumber.window.contains(window) else { return nil }
+            return HostWindow(count: Int(window), isMultiplexed: row.isMultiplexed)
+        }
+    }
+
     /// The hosts that failed at their last request, or are paused until after `time`.
     package func ailingHosts(at time: Timestamp) throws -> [String: HostHealth] {
         let rows = try readers.read { connection in

@@ -358,7 +358,7 @@ struct RequestScheduler<Target>: ~Copyable {
     }
 
     /// The use that the sync has made of a host.
-    struct Use {
+    struct Use: CustomStringConvertible {
         let host: String
         let requests: Int
         let mostAtOnce: Int
@@ -366,6 +366,13 @@ struct RequestScheduler<Target>: ~Copyable {
         let isMultiplexed: Bool
         /// The requests at once that it bears now; `nil` if they are as many as of any host at first.
         let window: HostWindow?
+
+        /// A sentence for a log.
+        var description: String {
+            let way = "\(isMultiplexed ? "HTTP/2" : "HTTP/1.1"), connections opened: \(connections)"
+            let bears = window.map { "; it bears \($0.count) at a time" } ?? ""
+            return "\(host) had at most \(mostAtOnce) of \(requests) requests at once over \(way)\(bears)"
+        }
     }
 
     /// The uses of at most `count` hosts, those with most requests first.

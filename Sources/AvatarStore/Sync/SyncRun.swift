@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import Logging
 
 /// One sync from beginning to end, driven by one task.
 ///
@@ -39,6 +40,7 @@ final class SyncRun {
     private let contacts = SyncContacts()
     private let tally: SyncTally
     private let tier: TierLink?
+    private let logger: Logger
     /// The requests at once that hosts bore when the sync began.
     private let windows: [String: HostWindow]
     /// Whether this sync finds out what hosts bear.
@@ -73,6 +75,7 @@ final class SyncRun {
         let connections = options.connections(parts.configuration)
         readAhead = 2 * max(4 * connections, options.batchSize)
         windows = try parts.index.hostWindows()
+        logger = engine.logger
         findsWindows = (options.connectionsPerHost ?? parts.configuration.connectionsPerHost) == nil
         dispatcher = SyncDispatcher(
             engine,
@@ -190,6 +193,7 @@ final class SyncRun {
     private func keepWindows() async throws {
         let uses = dispatcher.uses(most: Self.mostWindows)
         tally.update { $0.hosts = uses.prefix(SyncReport.largestHostCount).map(SyncReport.Host.init) }
+        for use in uses.prefix(SyncReport.largestHostCount) { logger.debug("\(use)") }
         let changed = uses.filter { $0.window != windows[$0.host] }.map { ($0.host, $0.window) }
         guard findsWindows, !changed.isEmpty else { return }
         try await writer.write { transaction in

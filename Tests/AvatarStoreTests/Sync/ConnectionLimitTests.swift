@@ -48,6 +48,8 @@ struct ConnectionLimitTests {
             #expect((1...16).contains(host.connections) && !host.isMultiplexed)
             let window = HostWindow(count: 16, isMultiplexed: false)
             #expect(try fixture.store.index.hostWindows() == [host.name: window])
+            let details = try #require(try fixture.store.details(for: AvatarKey(url: fixture.origin.url("/0.png"))))
+            #expect(details.reasons.contains("Its host, \(host.name), bears 16 requests at a time over HTTP/1.1."))
         }
     }
 

@@ -226,7 +226,7 @@ let package = Package(
         // A shared tier in a bucket of an S3-compatible object store. A separate product, because it needs libcurl.
         .target(
             name: "AvatarStoreS3",
-            dependencies: ["AvatarCore", "CAvatarCurl", "CAvatarSystem", "AvatarDigest"],
+            dependencies: ["AvatarCore", "AvatarOrigin", "AvatarOriginRules", "CAvatarCurl", "AvatarDigest"],
             swiftSettings: swiftSettings
         ),
         // Image types for application code: observable objects, decodable values and batches on one store.

@@ -383,7 +383,8 @@ final class CurlEngine {
     private func failure(_ slot: ExchangeSlot, _ transfer: Transfer, kind: Int) -> any Error {
         if transfer.isCancelled { return CancellationError() }
         let end = avatar_exchange_end_of(slot.exchange)
-        return TransferFailure(hop: transfer.hop, state: slot.state.pointee, kind: kind, end: end).error
+        let failure = TransferFailure(hop: transfer.hop, state: slot.state.pointee, kind: kind, end: end)
+        return transfer.hop.server == nil ? failure.error : ServerRequest.Failure(failure)
     }
 
     /// Whether the exchange ended in `kind` because too many files are open.

@@ -44,7 +44,7 @@ struct EngineSettings: Sendable {
         idleTimeout = Int64(max(1, configuration.idleTimeoutSeconds)) * 1000
         hasForwardingProxy = configuration.proxies.http.map { !$0.scheme.isSOCKS } ?? false
         if let file = configuration.additionalTrustRootsFile {
-            trustRoots = try TrustRoots(file: file)
+            trustRoots = try TrustRoots(file: file, replacesSystem: configuration.replacesTrustRoots)
         } else {
             trustRoots = nil
         }

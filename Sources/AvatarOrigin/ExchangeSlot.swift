@@ -26,6 +26,8 @@ final class ExchangeSlot {
 
     /// The scheme and authority that the exchange was told last.
     private var origin = ""
+    /// Whether the exchange was told of no request to a server since it was told an origin.
+    private var isPlain = true
     /// The proxy that the exchange was told last.
     private var route = Route.direct
 
@@ -75,7 +77,15 @@ final class ExchangeSlot {
         state.pointee.is_direct = hop.route == .direct
         state.pointee.may_resolve = hop.hasAddress
         state.pointee.reports_connection = isProbe
-        if origin != hop.origin {
+        if let request = hop.server {
+            origin = ""
+            isPlain = false
+            guard request.set(on: exchange) else { return false }
+        } else if !isPlain {
+            guard avatar_exchange_set_request(exchange, nil) else { return false }
+            isPlain = true
+        }
+        if hop.server == nil, origin != hop.origin {
             origin = ""
             guard avatar_exchange_set_origin(exchange, hop.origin + "/") else { return false }
             origin = hop.origin
@@ -87,12 +97,12 @@ final class ExchangeSlot {
                 let start = pins.isEmpty ? nil : pins.baseAddress
                 return avatar_exchange_start(
                     exchange,
-                    hop.target,
+                    hop.server == nil ? hop.target : nil,
                     fields.baseAddress,
                     fields.count,
                     start,
                     pins.count,
-                    needsConnection
+                    needsConnection || hop.server?.needsConnection == true
                 )
             }
         }

@@ -149,6 +149,42 @@ public final class HTTPOrigin: OriginClient {
         return transfer(message, at: hops.url, facts, addresses, proxyAddresses, for: request)
     }
 
+    /// The transfer of a request to a server, whose host has been judged.
+    func transfer(_ request: ServerRequest) async throws -> Transfer {
+        let hops = try RedirectChain(from: OriginRequest(url: request.url), limit: 0)
+        let message = HopRequest(hops, fields: HTTPFields(), configuration: configuration)
+        let facts = try knownOrigins.facts(of: message.origin, in: hops.url)
+        var addresses = facts.addresses ?? []
+        if facts.addresses == nil { addresses = try await hostGuard.admit(hops.url, along: facts.route) }
+        var proxyAddresses: [IPAddress] = []
+        if let proxy = facts.route.proxy { proxyAddresses = try await self.addresses(of: proxy, for: hops.url) }
+        return Transfer(
+            Hop(
+                url: hops.url,
+                origin: message.origin,
+                target: "",
+                fields: request.lines,
+                route: facts.route,
+                pins: pins(facts, addresses, proxyAddresses),
+                hasAddress: facts.hasAddress,
+                server: request
+            ),
+            on: driver,
+            willSend: {}
+        )
+    }
+
+    private func pins(
+        _ facts: KnownOrigins.Facts,
+        _ addresses: [IPAddress],
+        _ proxyAddresses: [IPAddress]
+    ) -> [Hop.Pin] {
+        var pins: [Hop.Pin] = []
+        if facts.addresses == nil, let host = facts.host { pins += Hop.Pin.pins(host, addresses) }
+        if let proxy = facts.route.proxy { pins += Hop.Pin.pins(proxy.host, proxyAddresses) }
+        return pins
+    }
+
     private func transfer(
         _ message: HopRequest,
         at url: AvatarKey,
@@ -157,16 +193,13 @@ public final class HTTPOrigin: OriginClient {
         _ proxyAddresses: [IPAddress],
         for request: OriginRequest
     ) -> Transfer {
-        var pins: [Hop.Pin] = []
-        if facts.addresses == nil, let host = facts.host { pins += Hop.Pin.pins(host, addresses) }
-        if let proxy = facts.route.proxy { pins += Hop.Pin.pins(proxy.host, proxyAddresses) }
         let hop = Hop(
             url: url,
             origin: message.origin,
             target: message.target(along: facts.route),
             fields: fieldLines.lines(message.fields),
             route: facts.route,
-            pins: pins,
+            pins: pins(facts, addresses, proxyAddresses),
             hasAddress: facts.hasAddress
         )
         return Transfer(hop, on: driver, willSend: request.willSend)

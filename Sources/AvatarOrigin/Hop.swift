@@ -43,6 +43,8 @@ struct Hop: Sendable {
     let pins: [Pin]
     /// Whether a host in the request is an address, which libcurl reads with its resolver.
     let hasAddress: Bool
+    /// The method, the body and the login of a request to a server; `nil` for the GET of an image.
+    var server: ServerRequest?
 }
 
 /// The header lines of requests, as libcurl takes them.

@@ -51,14 +51,15 @@ package enum SystemTrust {
     }
 }
 
-/// Certificates from a file of the user, to trust in addition to those of the system.
+/// Certificates from a file of the user, to trust in addition to those of the system, or in their place.
 struct TrustRoots: Sendable {
     private let certificates: [UInt8]
+    private let replacesSystem: Bool
 
     /// Reads PEM certificates from `file`.
     ///
     /// - Throws: `invalidConfiguration` if it cannot be read or has no certificate.
-    init(file: String) throws(AvatarStoreError) {
+    init(file: String, replacesSystem: Bool = false) throws(AvatarStoreError) {
         guard let data = FileManager.default.contents(atPath: file), Self.hasCertificates(data) else {
             throw AvatarStoreError(
                 .invalidConfiguration,
@@ -66,10 +67,12 @@ struct TrustRoots: Sendable {
             )
         }
         certificates = Array(data)
+        self.replacesSystem = replacesSystem
     }
 
-    /// These certificates with those of the system.
+    /// These certificates, and those of the system unless they are replaced.
     var effective: Trust {
+        if replacesSystem { return Trust(certificates: certificates) }
         if let folder = SystemTrust.hashedFolder { return Trust(certificates: certificates, folder: folder) }
         return Trust(certificates: SystemTrust.bundle + [UInt8(ascii: "\n")] + certificates)
     }

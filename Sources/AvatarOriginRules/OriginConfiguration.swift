@@ -31,6 +31,8 @@ public struct OriginConfiguration: Sendable {
     public var idleTimeoutSeconds: Int
     /// The path of a file with PEM certificates to trust in addition to those of the system. Default: `nil`.
     public var additionalTrustRootsFile: String?
+    /// Whether the certificates of `additionalTrustRootsFile` replace those of the system. Default: `false`.
+    package var replacesTrustRoots = false
     /// Returns header fields to add to a request to `host` ("name:port"), such as a token. Default: `nil`.
     ///
     /// The client calls it for each hop, so that a field for one host is never sent to another. It does not call it

@@ -14,23 +14,16 @@ public final class S3Tier: SharedTier {
     /// How often a request is sent at most.
     let attempts: Int
     private let context: S3Response.Context
-    /// The whole value, which hides its parts from dumps of the tier.
-    private let credentials: S3Credentials
-    private let sender: RequestSender
+    private let client: S3Client
 
     /// A tier for `configuration`. It sends no request yet.
     ///
     /// - Throws: `.invalidConfiguration`, with the rule that the configuration breaks.
     public init(_ configuration: S3Configuration) throws(SharedTierError) {
         address = try S3Address(configuration)
-        sender = RequestSender(try RequestSettings(configuration))
+        client = try S3Client(configuration)
         attempts = configuration.attempts
         context = S3Response.Context(place: address.name, region: configuration.region)
-        credentials = configuration.credentials
-    }
-
-    deinit {
-        sender.close()
     }
 
     // MARK: Objects
@@ -42,8 +35,7 @@ public final class S3Tier: SharedTier {
     ///   - limit: the maximum size in bytes; a larger object is a `.invalidObject` error.
     /// - Throws: `SharedTierError`; `CancellationError`.
     public func get(_ key: String, limit: Int) async throws -> [UInt8]? {
-        let request = request(.get, try address.object(key), bodyLimit: max(0, limit))
-        let response = try await send(request)
+        let response = try await send("GET", try address.object(key), bodyLimit: max(0, limit))
         if response.isAbsentObject { return nil }
         guard response.status == 200 else { throw response.error(now: Timestamp(Date())) }
         guard !response.isTooLarge else {
@@ -63,8 +55,7 @@ public final class S3Tier: SharedTier {
     /// - Throws: `SharedTierError`; `CancellationError`: the object may be there or not.
     public func put(_ key: String, _ bytes: [UInt8]) async throws {
         let fields = ["Content-Type: application/octet-stream"]
-        let request = request(.put, try address.object(key), fields: fields, body: bytes, bodyLimit: Self.answerLimit)
-        let response = try await send(request)
+        let response = try await send("PUT", try address.object(key), fields: fields, body: bytes)
         guard response.isSuccess else { throw response.error(now: Timestamp(Date())) }
     }
 
@@ -79,8 +70,7 @@ public final class S3Tier: SharedTier {
     /// - Throws: `SharedTierError`; `CancellationError`: the object may be there or not.
     public func create(_ key: String, _ bytes: [UInt8]) async throws -> SharedTierCreation {
         let fields = ["Content-Type: application/octet-stream", "If-None-Match: *"]
-        let request = request(.put, try address.object(key), fields: fields, body: bytes, bodyLimit: Self.answerLimit)
-        let response = try await send(request)
+        let response = try await send("PUT", try address.object(key), fields: fields, body: bytes)
         switch response.status {
         case 412: return .exists
         case 501: return .unsupported
@@ -95,7 +85,7 @@ public final class S3Tier: SharedTier {
     /// - Parameter key: a key by the rules of `SharedTier`.
     /// - Throws: `SharedTierError`; `CancellationError`: the object may be there or not.
     public func delete(_ key: String) async throws {
-        let response = try await send(request(.delete, try address.object(key), bodyLimit: Self.answerLimit))
+        let response = try await send("DELETE", try address.object(key))
         guard response.isSuccess || response.isAbsentObject else { throw response.error(now: Timestamp(Date())) }
     }
 
@@ -109,7 +99,7 @@ public final class S3Tier: SharedTier {
     /// - Throws: `SharedTierError`: `.invalidObject` for a page that is malformed or out of order; `CancellationError`.
     public func list(prefix: String, after start: String?) async throws -> SharedTierPage {
         let url = address.listing(prefix: prefix, after: start)
-        let response = try await send(request(.get, url, bodyLimit: ListingPage.maximumSize))
+        let response = try await send("GET", url, bodyLimit: ListingPage.maximumSize)
         guard response.status == 200 else { throw response.error(now: Timestamp(Date())) }
         let page = response.isTooLarge ? nil : ListingPage(response.body)
         guard let page = page?.page(prefix: address.prefix, keyPrefix: prefix, after: start) else {
@@ -127,31 +117,28 @@ public final class S3Tier: SharedTier {
     /// The maximum size of the answer to a PUT or DELETE, whose body is not used.
     private static let answerLimit = 65_536
 
-    private func request(
-        _ method: WireRequest.Method,
-        _ url: String,
-        fields: [String] = [],
-        body: [UInt8] = [],
-        bodyLimit: Int
-    ) -> WireRequest {
-        WireRequest(
-            method,
-            url,
-            fields: fields,
-            body: body,
-            bodyLimit: bodyLimit,
-            sessionToken: credentials.sessionToken
-        )
-    }
-
     /// Sends the request until it has a response that waiting would not change.
     ///
     /// - Throws: the error of the last attempt, if it has no complete response; `CancellationError`.
-    private func send(_ request: WireRequest) async throws -> S3Response {
-        var request = request
+    private func send(
+        _ method: String,
+        _ url: String,
+        fields: [String] = [],
+        body: [UInt8]? = nil,
+        bodyLimit: Int = answerLimit
+    ) async throws -> S3Response {
         var failures = 0
         while true {
-            let response = S3Response(try await sender.send(request), context)
+            let wire = try await client.send(
+                method,
+                url,
+                fields: fields,
+                body: body,
+                bodyLimit: bodyLimit,
+                // The connection may be the cause, even if it looks usable.
+                needsConnection: failures > 0
+            )
+            let response = S3Response(wire, context)
             failures += 1
             guard response.isTemporary, failures < attempts else {
                 if response.isBroken { throw response.error(now: Timestamp(Date())) }
@@ -159,8 +146,6 @@ public final class S3Tier: SharedTier {
             }
             let pause = RetrySchedule.pause(after: failures, retryAfter: response.retryAfter, now: Timestamp(Date()))
             try await Task.sleep(for: pause)
-            // The connection may be the cause, even if it looks usable.
-            request.needsConnection = true
         }
     }
 }

@@ -24,6 +24,10 @@ int avatar_curl_initialise(void) {
     return initialisation;
 }
 
+unsigned avatar_curl_version(void) {
+    return avatar_curl_load() ? curl_version_info(CURLVERSION_NOW)->version_num : 0;
+}
+
 const char *avatar_curl_tls(void) {
     if (!avatar_curl_load()) return "";
     const char *name = curl_version_info(CURLVERSION_NOW)->ssl_version;

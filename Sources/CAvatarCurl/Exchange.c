@@ -4,6 +4,11 @@
 
 #include "Internal.h"
 
+// The number since 7.75, for headers that are older than the library.
+#if LIBCURL_VERSION_NUM < 0x074b00
+#define CURLOPT_AWS_SIGV4 10305
+#endif
+
 static void set_protocols(CURL *easy) {
 #if LIBCURL_VERSION_NUM >= 0x075500
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -120,6 +125,49 @@ bool avatar_exchange_set_proxy(
         && curl_easy_setopt(easy, CURLOPT_PROXYPASSWORD, password) == CURLE_OK;
 }
 
+// A body is sent as that of a POST by another name. As an upload, libcurl would wait for "100 Continue" before each.
+static bool set_method(avatar_exchange *exchange, const avatar_request *request) {
+    CURL *easy = exchange->easy;
+    exchange->has_request_body = request && request->body;
+    if (exchange->has_request_body) {
+        return curl_easy_setopt(easy, CURLOPT_POST, 1L) == CURLE_OK
+            && curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_size) == CURLE_OK
+            && curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, (const char *)request->body) == CURLE_OK
+            && curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method) == CURLE_OK;
+    }
+    bool is_get = !request || strcmp(request->method, "GET") == 0;
+    return curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L) == CURLE_OK
+        && curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, is_get ? NULL : request->method) == CURLE_OK;
+}
+
+static bool set_login(CURL *easy, const avatar_request *request) {
+    const char *signature = request ? request->signature : NULL;
+    CURLcode code = curl_easy_setopt(easy, (CURLoption)CURLOPT_AWS_SIGV4, signature);
+    if (signature) {
+        if (code != CURLE_OK) return false;
+    } else {
+        long ways = (long)(CURLAUTH_DIGEST | CURLAUTH_NEGOTIATE);
+        if (!request || request->allows_basic) ways |= (long)CURLAUTH_BASIC;
+        curl_easy_setopt(easy, CURLOPT_HTTPAUTH, ways);
+    }
+    return curl_easy_setopt(easy, CURLOPT_USERNAME, request ? request->user : NULL) == CURLE_OK
+        && curl_easy_setopt(easy, CURLOPT_PASSWORD, request ? request->secret : NULL) == CURLE_OK;
+}
+
+bool avatar_exchange_set_request(avatar_exchange *exchange, const avatar_request *request) {
+    CURL *easy = exchange->easy;
+    exchange->is_whole_request = request != NULL;
+    exchange->has_login = request && request->user && !request->signature;
+    // Signed requests have a connection each: HTTP/2 would put all of them on one, and few services have it.
+    bool is_signed = request && request->signature;
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)(is_signed ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS));
+    // A signature covers the path as it is.
+    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, request ? 1L : 0L);
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, request ? request->timeout_ms : 0L);
+    return set_method(exchange, request) && set_login(easy, request)
+        && (!request || curl_easy_setopt(easy, CURLOPT_URL, request->url) == CURLE_OK);
+}
+
 // Makes the list that libcurl reads. Its memory is used again by the next request.
 static bool set_fields(avatar_exchange *exchange, const uint8_t *fields, size_t size) {
     if (size > exchange->fields_capacity) {
@@ -158,7 +206,7 @@ static bool set_pins(avatar_exchange *exchange, const uint8_t *pins, size_t size
     return curl_easy_setopt(exchange->easy, CURLOPT_RESOLVE, exchange->pins) == CURLE_OK;
 }
 
-static void forget_response(avatar_exchange *exchange) {
+void avatar_forget_response(avatar_exchange *exchange) {
     avatar_exchange_state *state = &exchange->state;
     state->attempts = state->status = state->version = state->refusal = state->socket_error = 0;
     state->is_head_complete = state->is_redirect = state->is_paused = false;
@@ -183,7 +231,7 @@ bool avatar_exchange_start(
     avatar_exchange *exchange, const char *target, const uint8_t *fields, size_t fields_size, const uint8_t *pins,
     size_t pins_size, bool needs_connection
 ) {
-    forget_response(exchange);
+    avatar_forget_response(exchange);
     if (curl_easy_setopt(exchange->easy, CURLOPT_REQUEST_TARGET, target) != CURLE_OK) return false;
     if (!set_fields(exchange, fields, fields_size) || !set_pins(exchange, pins, pins_size)) return false;
     curl_easy_setopt(exchange->easy, CURLOPT_FRESH_CONNECT, needs_connection ? 1L : 0L);
@@ -195,6 +243,9 @@ bool avatar_exchange_start(
 void avatar_exchange_stop(avatar_exchange *exchange) {
     if (exchange->is_running) curl_multi_remove_handle(exchange->engine->multi, exchange->easy);
     exchange->is_running = false;
+    // libcurl keeps its copy of a body until it gets another one.
+    if (exchange->has_request_body) curl_easy_setopt(exchange->easy, CURLOPT_POSTFIELDS, NULL);
+    exchange->has_request_body = false;
     if (!exchange->is_ready) return;
     avatar_exchange **place = &exchange->engine->ready;
     while (*place != exchange) place = &(*place)->next_ready;

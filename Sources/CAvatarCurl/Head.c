@@ -117,7 +117,7 @@ static size_t end_head(avatar_exchange *exchange, size_t received) {
     avatar_keep_connection(exchange);
     state->is_head_complete = true;
     state->head_completed = exchange->engine->now;
-    state->is_redirect = is_followed(state->status) && exchange->has_location;
+    state->is_redirect = !exchange->is_whole_request && is_followed(state->status) && exchange->has_location;
     if (state->is_redirect) {
         state->body_mode = AVATAR_DRAINS;
         exchange->drain_end = exchange->engine->settings.drained_bytes;

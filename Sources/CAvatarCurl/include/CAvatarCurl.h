@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "CAvatarRequest.h"
-
 typedef struct avatar_engine avatar_engine;
 typedef struct avatar_exchange avatar_exchange;
 
@@ -59,6 +57,9 @@ typedef struct {
 // Loads and initialises libcurl for the process. Returns 0, or AVATAR_NO_LIBCURL, or the errno if it cannot be used. Any thread
 // may call it, any number of times.
 int avatar_curl_initialise(void);
+
+// The version of libcurl as 0xXXYYZZ; 0 without a libcurl that can be loaded.
+unsigned avatar_curl_version(void);
 
 // The name and version of the TLS library, for judging its error numbers.
 const char *avatar_curl_tls(void);
@@ -179,7 +180,32 @@ bool avatar_exchange_set_proxy(
     avatar_exchange *exchange, int scheme, const char *proxy, bool tunnels, const char *user, const char *password
 );
 
-// Starts a request.
+// What a request to a server has besides its header fields. The strings and the body are copied.
+typedef struct {
+    // "GET", "PUT" or another method.
+    const char *method;
+    // The whole URL, with the path and the query in the form in which they are signed.
+    const char *url;
+    // The body; NULL for none.
+    const uint8_t *body;
+    size_t body_size;
+    // The user and the password or secret; NULL for none. Not one string, because a key may contain a colon.
+    const char *user;
+    const char *secret;
+    // The parameters of a signature of Amazon (Signature Version 4), such as "aws:amz:us-east-1:s3", which covers all header
+    // fields; NULL to authenticate as the server asks.
+    const char *signature;
+    // Whether the password may be sent as it is.
+    bool allows_basic;
+    // The most time for all of it; 0 for no limit.
+    long timeout_ms;
+} avatar_request;
+
+// The method, URL and body of later requests; NULL for a GET of the target on the origin, which has to be set again then.
+// A redirect is a response like any other to such a request. Returns false if memory is missing.
+bool avatar_exchange_set_request(avatar_exchange *exchange, const avatar_request *request);
+
+// Starts a request. `target` is NULL for one of `avatar_exchange_set_request`.
 //
 // `fields` holds header lines that end in a zero byte each. `pins` holds entries of CURLOPT_RESOLVE that end in a zero byte
 // each; NULL for none. `needs_connection`: it gets a new connection. Returns false if memory is missing.

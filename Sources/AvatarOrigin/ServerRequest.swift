@@ -1,0 +1,157 @@
+package import AvatarCore
+import AvatarOriginRules
+import CAvatarCurl
+
+/// A request of any method to a server that the operator has named, such as an object store: whole bodies both ways, and a login.
+/// No redirect is followed.
+package struct ServerRequest: Sendable {
+    /// A user with a password, or a key with its secret.
+    package struct Login: Sendable {
+        /// How the server learns of the password.
+        package enum Way: Sendable {
+            /// As it asks (RFC 9110 section 11): Digest or Negotiate, and Basic if that is allowed.
+            case challenge(allowsBasic: Bool)
+            /// As a signature of Amazon (Signature Version 4) with these parameters, which covers the body and all header fields.
+            case signature(String)
+        }
+
+        let user: String
+        let secret: String
+        let way: Way
+
+        package init(user: String, secret: String, _ way: Way) {
+            (self.user, self.secret, self.way) = (user, secret, way)
+        }
+    }
+
+    /// The method, such as `PUT`.
+    package let method: String
+    /// The URL, encoded.
+    package let url: String
+    /// Header lines, such as `Depth: 1`. libcurl adds `Host`.
+    package let fields: [String]
+    /// The body; `nil` for none.
+    package let body: [UInt8]?
+    /// The maximum size of the body of a response with a status below 300. Others are cut off after 64 KiB.
+    package let bodyLimit: Int
+    /// The login; `nil` without one.
+    package var login: Login?
+    /// The maximum time for all of it, in milliseconds; 0 for no limit.
+    package var timeout = 0
+    /// Whether it gets a new connection.
+    package var needsConnection = false
+
+    /// A request without a login.
+    package init(_ method: String, _ url: String, fields: [String] = [], body: [UInt8]? = nil, bodyLimit: Int) {
+        (self.method, self.url, self.fields) = (method, url, fields)
+        (self.body, self.bodyLimit) = (body, bodyLimit)
+    }
+
+    /// A complete response.
+    package struct Response: Sendable {
+        package let head: OriginHead
+        package let body: [UInt8]
+        /// Whether the body is larger than the limit, and was cut off.
+        package let isTooLarge: Bool
+    }
+
+    /// The reason why there is no complete response.
+    package struct Failure: Error {
+        /// One of the `AVATAR_END` values of `CAvatarCurl`.
+        package let end: Int
+        /// The result of the verification of the certificate, in numbers of OpenSSL.
+        package let verifyResult: Int
+        /// The error in words for a request of an image.
+        package let error: OriginError
+
+        init(_ failure: TransferFailure) {
+            end =
+                switch Int(failure.state.refusal) {
+                case AVATAR_NOT_HTTP: AVATAR_END_GRAMMAR
+                case AVATAR_FORBIDDEN: AVATAR_END_NO_CONNECTION
+                default: failure.kind
+                }
+            verifyResult = failure.end.verify_result
+            error = failure.error
+        }
+    }
+
+    /// The maximum size of the body of an error.
+    private static let errorLimit = 65_536
+
+    /// The maximum size of a body with `status`.
+    func limit(status: Int) -> Int { status < 300 ? bodyLimit : Self.errorLimit }
+
+    /// The header lines, each with a zero byte at its end.
+    var lines: [UInt8] { fields.flatMap { Array($0.utf8) + [0] } }
+
+    /// Tells `exchange` of the request. Returns `false` if memory is missing.
+    func set(on exchange: OpaquePointer) -> Bool {
+        method.withCString { method in
+            url.withCString { url in
+                // An empty body has an address too.
+                withBody { body in
+                    withLogin { login in
+                        var request = login
+                        (request.method, request.url) = (method, url)
+                        (request.body, request.body_size) = (body?.baseAddress, self.body?.count ?? 0)
+                        request.timeout_ms = timeout
+                        return avatar_exchange_set_request(exchange, &request)
+                    }
+                }
+            }
+        }
+    }
+
+    private func withBody(_ work: (UnsafeBufferPointer<UInt8>?) -> Bool) -> Bool {
+        guard let body else { return work(nil) }
+        // A zero byte follows, so that an empty body has an address too.
+        return (body + [0]).withUnsafeBufferPointer(work)
+    }
+
+    private func withLogin(_ work: (avatar_request) -> Bool) -> Bool {
+        guard let login else { return work(avatar_request()) }
+        return login.user.withCString { user in
+            login.secret.withCString { secret in
+                var request = avatar_request()
+                (request.user, request.secret) = (user, secret)
+                switch login.way {
+                case .challenge(let allowsBasic):
+                    request.allows_basic = allowsBasic
+                    return work(request)
+                case .signature(let parameters):
+                    return parameters.withCString { parameters in
+                        request.signature = parameters
+                        return work(request)
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension HTTPOrigin {
+    /// The version of libcurl as 0xXXYYZZ; 0 if there is none that can be loaded.
+    package static var libraryVersion: UInt32 { avatar_curl_version() }
+
+    /// Sends `request`, and returns its response with the whole body.
+    ///
+    /// - Throws: `ServerRequest.Failure` without a complete response; `OriginError` if the host is refused or has no known address,
+    ///   or nothing is received for too long; `CancellationError`.
+    package func exchange(_ request: ServerRequest) async throws -> ServerRequest.Response {
+        let transfer = try await transfer(request)
+        let answer = try await transfer.answer()
+        let limit = request.limit(status: answer.head.status)
+        var body = answer.body ?? []
+        if answer.body == nil {
+            while body.count <= limit, let chunk = try await transfer.next() { body += chunk }
+            if body.count > limit { transfer.release() }
+        }
+        let isTooLarge = body.count > limit
+        return ServerRequest.Response(
+            head: answer.head,
+            body: isTooLarge ? Array(body.prefix(limit)) : body,
+            isTooLarge: isTooLarge
+        )
+    }
+}

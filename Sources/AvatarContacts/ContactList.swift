@@ -3,7 +3,7 @@ public import AvatarCore
 /// A contact list, read as a stream of contacts.
 ///
 /// The list is read in chunks. Memory use depends on the largest record, not on the length of the list. A record has a
-/// limit: 1.0 MB for JSON and CSV, 65.5 kB for a line of text, 33.6 MB for a vCard.
+/// limit: 1.0 MB for JSON and CSV, 65.5 kB for a line of text, 33.6 MB for a vCard and an entry of LDIF.
 ///
 /// Each iteration starts at the beginning, so a caller can `validate()` the whole list first and then act on its records.
 /// An unreadable record is an element of the stream, and the records after it follow. A fault that makes the whole list
@@ -198,6 +198,8 @@ extension ContactList {
         /// Comma-separated values (RFC 4180) whose first row names the columns, also with semicolons or tabs. Extensions
         /// `.csv` and `.tsv`.
         case csv
+        /// LDIF (RFC 2849), as `ldapsearch` prints it, with photos in base64. Extension `.ldif`.
+        case ldif
         /// One URL per line. Blank lines and lines that begin with `#` are skipped. Extension `.txt`.
         case text
 
@@ -212,6 +214,7 @@ extension ContactList {
             case "ndjson", "jsonl": self = .ndjson
             case "vcf", "vcard": self = .vcard
             case "csv", "tsv": self = .csv
+            case "ldif": self = .ldif
             case "txt": self = .text
             default: return nil
             }
@@ -267,6 +270,7 @@ extension ContactList.Format {
         case .vcard:
             VCardSplitter(cursor: ListCursor(source: source, intake: VCardIntake()), includesLogos: includesLogos)
         case .csv: CSVSplitter(cursor: ListCursor(source: source, intake: CSVIntake()), named: columns)
+        case .ldif: LDIFSplitter(cursor: ListCursor(source: source))
         case .text: TextSplitter(cursor: ListCursor(source: source))
         }
     }

@@ -20,6 +20,8 @@ enum RawRecord {
     case url(String, line: Int)
     /// A vCard, split into properties.
     case card(RawCard)
+    /// An entry of LDIF.
+    case entry(LDIFRecord)
     /// A row of comma-separated values that begins in `line`, and the columns of its list.
     case row([UInt8], of: CSVColumns, line: Int)
     /// A record that is not kept, because it is malformed or over a limit. `reason` is a sentence without its full stop.
@@ -67,6 +69,7 @@ struct RecordDecoder {
         case .json(let json, let line): self.record(from: json, line: line)
         case .url(let url, let line): Contact(id: url, avatarURL: url).record(in: line)
         case .card(let card): CardDecoder(card).record(among: &namesakes)
+        case .entry(let entry): EntryDecoder(entry).record()
         case .row(let bytes, let columns, let line): self.record(from: bytes, of: columns, line: line)
         case .unreadable(let line, let reason): .unreadable(line: line, reason: reason)
         }

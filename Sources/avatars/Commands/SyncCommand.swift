@@ -27,7 +27,7 @@ struct SyncCommand: AsyncParsableCommand {
     )
 
     /// Paths of lists. Without any, the sync revalidates stored images that are due.
-    @Argument(help: "Contact lists: .json, .ndjson, .csv, .vcf, .txt, or - for standard input.", completion: .file())
+    @Argument(help: "Contact lists: .json, .ndjson, .csv, .vcf, .ldif, .txt, or - for standard input.", completion: .file())
     var contacts: [String] = []
 
     @OptionGroup var lists: ListOptions

@@ -119,6 +119,7 @@ let package = Package(
                 .embedInCode("0014_ignored_picture.sql"), .embedInCode("0015_text_setting.sql"),
                 .embedInCode("0016_shared_tier.sql"), .embedInCode("0017_over_budget.sql"),
                 .embedInCode("0018_failure_message.sql"), .embedInCode("0019_host_window.sql"),
+                .embedInCode("0020_source.sql"),
             ],
             swiftSettings: swiftSettings
         ),

@@ -31,6 +31,7 @@ package struct Migration: Sendable {
         Migration(version: 17, name: "0017_over_budget", bytes: PackageResources._017_over_budget_sql),
         Migration(version: 18, name: "0018_failure_message", bytes: PackageResources._018_failure_message_sql),
         Migration(version: 19, name: "0019_host_window", bytes: PackageResources._019_host_window_sql),
+        Migration(version: 20, name: "0020_source", bytes: PackageResources._020_source_sql),
     ]
 
     /// The schema version of this program.

@@ -21,7 +21,7 @@ import Testing
         "sync": origin.union(shared).union([
             "json", "format", "column", "policy", "class", "all", "limit", "max-bytes", "time-limit", "host-time-limit",
             "prune", "email-source", "email-recheck", "ignore-pauses", "wait", "every", "dry-run", "progress",
-            "tolerate-failures",
+            "tolerate-failures", "prune-all", "list-name",
         ]),
         "fetch": origin.union(shared).union(["json", "policy", "class", "retry-failed"]),
         "get": origin.union(shared).union(["output", "policy", "class", "contact", "placeholder"]).union(sizes),
@@ -84,7 +84,7 @@ import Testing
     ]
     private static let copied: Set<String> = ["entries", "files", "bytes", "missing"]
     private static let syncFields: Set<String> = [
-        "contacts", "withoutImage", "unreadable", "saved", "unlinked", "removed", "wanted", "fresh", "fetched",
+        "contacts", "withoutImage", "unreadable", "saved", "unlinked", "keptLeavers", "removed", "wanted", "fresh", "fetched",
         "notModified",
         "unstored", "changed", "failed", "skipped", "skippedBy", "pausedHosts", "overBudget", "evicted", "requests",
         "ignored", "shared",

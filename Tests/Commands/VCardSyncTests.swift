@@ -83,4 +83,30 @@ import Testing
             #expect(usage.status == 64)
         }
     }
+
+    @Test func pruneKnowsItsList() async throws {
+        let workplace = try Workplace()
+        try workplace.write("team1.vcf", card("ada", photo) + card("ben", photo))
+        try workplace.write("team2.vcf", (0..<45).map { card("c\($0)", photo) }.joined())
+        for list in ["team1.vcf", "team2.vcf"] { _ = try await workplace.run("sync", list) }
+        try workplace.write("team1.vcf", card("ada", photo))
+        try workplace.write("team2.vcf", card("c0", photo))
+
+        let first = try await workplace.run("sync", "./team1.vcf", "--prune", "--json")
+        let preview = try await workplace.run("sync", "team2.vcf", "--prune", "--dry-run", "--json")
+        let refused = try await workplace.run("sync", "team2.vcf", "--prune", "--json", "--tolerate-failures", "100%")
+        let all = try await workplace.run("sync", "team2.vcf", "--prune-all", "--json")
+        let named = try await workplace.run("sync", "team1.vcf", "--list-name", "other", "--prune", "--json")
+        let usage = try await workplace.run("sync", "team1.vcf", "team2.vcf", "--list-name", "both")
+
+        #expect(try first.status == 0 && first.object.number("unlinked") == 1)
+        #expect(try preview.status == 1 && preview.object.number("keptLeavers") == 44)
+        #expect(try refused.status == 1 && refused.object.number("keptLeavers") == 44)
+        #expect(refused.messages.contains("pass --prune-all"))
+        #expect(try all.status == 0 && all.object.number("unlinked") == 44)
+        #expect(try named.status == 0 && named.object.number("unlinked") == 0)
+        #expect(usage.status == 64 && usage.messages.contains("--list-name needs one contact list"))
+        let list = try await workplace.run("list", "--json")
+        #expect(try Set(list.objects.map { $0.text("key") }) == ["contact:ada", "contact:c0"])
+    }
 }

@@ -31,6 +31,7 @@ struct ContactsAndChangesExamples {
             people.removeLast()
 
             var options = SyncOptions()
+            options.list = "team-1"
             options.prunes = true
             let pruned = try await store.sync(contacts: people, options: options)
             print("\(pruned.unlinked) contacts lost their images")

@@ -89,10 +89,22 @@ package struct ListedContact: Hashable, Sendable {
     package let name: String?
     /// The digests of the e-mail addresses, each as MD5 and as SHA-256; `nil` if the store keeps none.
     package let addresses: Set<[UInt8]>?
+    /// The name of its list as its record has it; `nil` if the sync has one list.
+    package let list: String?
+    /// The bits of the named lists that name it; 0 for a list without a name.
+    package let namedBy: Int64
 
-    package init(id: String, name: String?, addresses: Set<[UInt8]>? = nil) {
+    package init(
+        id: String,
+        name: String?,
+        addresses: Set<[UInt8]>? = nil,
+        list: String? = nil,
+        namedBy: Int64 = 0
+    ) {
         self.id = id
         self.name = name
         self.addresses = addresses
+        self.list = list
+        self.namedBy = namedBy
     }
 }

@@ -115,9 +115,12 @@ extension AvatarIndex {
             try connection.snapshot {
                 try listed.filter { contact in
                     let isRecorded = try connection.firstRow(
-                        "SELECT name, is_listed FROM contact WHERE contact = ?",
+                        "SELECT name, is_listed, named_by FROM contact WHERE contact = ?",
                         [contact.id]
-                    ) { $0.bool("is_listed") && $0.optionalText("name") == contact.name }
+                    ) { row in
+                        row.bool("is_listed") && row.optionalText("name") == contact.name
+                            && row.integer("named_by") & contact.namedBy == contact.namedBy
+                    }
                     guard isRecorded == true else { return true }
                     guard let addresses = contact.addresses else { return false }
                     let recorded = try connection.rows(Self.addressesOfContact, [contact.id]) { $0.blob("digest") }
@@ -129,6 +132,35 @@ extension AvatarIndex {
 
     /// The query of the digests of a contact's addresses. Its parameter is the contact.
     private static let addressesOfContact = "SELECT digest FROM contact_address WHERE contact = ?"
+
+    /// The bits of those of the lists `names` that the index knows.
+    package func mask(ofLists names: some Sequence<String>) throws -> Int64 {
+        try readers.read { connection in
+            try names.reduce(0) { mask, name in
+                guard let number = try connection.integer("SELECT id FROM source WHERE name = ?", [name]),
+                    (0...61).contains(number)
+                else { return mask }
+                return mask | 1 << number
+            }
+        }
+    }
+
+    /// Those of `contacts` that named lists name, apart from the lists with the bits of `mask`.
+    package func named(_ contacts: [String], byOthersThan mask: Int64) throws -> Set<String> {
+        guard !contacts.isEmpty else { return [] }
+        return try readers.read { connection in
+            try connection.snapshot {
+                try Set(
+                    contacts.filter { contact in
+                        try connection.hasRow(
+                            "SELECT 1 FROM contact WHERE contact = ? AND named_by & ~? <> 0",
+                            [contact, mask]
+                        )
+                    }
+                )
+            }
+        }
+    }
 
     /// Whether the index has digests of addresses.
     package func hasAddresses() throws -> Bool {

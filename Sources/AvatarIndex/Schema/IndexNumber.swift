@@ -16,6 +16,8 @@ enum IndexNumber {
     static let microseconds: ClosedRange<Int64> = -(1 << 60)...(1 << 60)
     /// Requests at once.
     static let window: ClosedRange<Int64> = 1...4096
+    /// The bits of the named lists.
+    static let lists: ClosedRange<Int64> = 0...(1 << 62 - 1)
     /// Yes or no, and the two storage classes.
     static let flag: ClosedRange<Int64> = 0...1
 

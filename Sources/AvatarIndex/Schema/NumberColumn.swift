@@ -109,6 +109,9 @@ struct NumberColumn {
         columns("eviction_queue_end", "id", one, .delete),
         columns("eviction_queue_end", "queued_before_us", IndexNumber.microseconds, .delete),
         columns("contact", "is_listed", IndexNumber.flag, .set("1")),
+        // A contact that no named list is known to name is unlinked by any that prunes, as one of an older index.
+        columns("contact", "named_by", IndexNumber.lists, .set("0")),
+        columns("source", "id", 0...61, .delete),
         columns("rendition", "original_id file_id", IndexNumber.id, .delete),
         columns("undecodable", "file_id", IndexNumber.id, .delete),
         columns("undecodable", "decoder_version deaths", IndexNumber.count, .delete),

@@ -10,12 +10,14 @@ extension IndexTransaction {
         try run(
             KeepsHits(
                 """
-                INSERT INTO contact (contact, name, sort_name, is_listed) VALUES (?1, ?2, coalesce(?3, lower(?1)), 1)
+                INSERT INTO contact (contact, name, sort_name, is_listed, named_by)
+                VALUES (?1, ?2, coalesce(?3, lower(?1)), 1, ?4)
                 ON CONFLICT (contact) DO UPDATE
-                SET name = excluded.name, sort_name = excluded.sort_name, is_listed = 1
+                SET name = excluded.name, sort_name = excluded.sort_name, is_listed = 1,
+                    named_by = named_by | excluded.named_by
                 """
             ),
-            [contact.id, contact.name, sortName]
+            [contact.id, contact.name, sortName, contact.namedBy]
         )
         guard let addresses = contact.addresses else { return }
         try removeAddresses(of: contact.id)
@@ -25,6 +27,31 @@ extension IndexTransaction {
                 [digest, contact.id]
             )
         }
+    }
+
+    /// The number of the list `name`, which it gets if the index does not know it yet.
+    ///
+    /// - Throws: `invalidConfiguration` if the index knows as many lists as it can.
+    package func number(ofList name: String) throws -> Int {
+        if let number = try integer("SELECT id FROM source WHERE name = ?", [name]) { return Int(number) }
+        let taken = Set(try rows("SELECT id FROM source", []) { $0.integer("id") })
+        guard let free = (0...61).first(where: { !taken.contains(Int64($0)) }) else {
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "The store knows 62 lists, as many as it can, so \"\(name)\" cannot be added. Give lists that take each other's "
+                    + "place one name."
+            )
+        }
+        try run(KeepsHits("INSERT INTO source (id, name) VALUES (?, ?)"), [free, name])
+        return free
+    }
+
+    /// Records that the lists with the bits of `mask` name `contact` no more.
+    package func forget(_ contact: String, namedBy mask: Int64) throws {
+        try run(
+            KeepsHits("UPDATE contact SET named_by = named_by & ~?2 WHERE contact = ?1 AND named_by & ?2 <> 0"),
+            [contact, mask]
+        )
     }
 
     /// Whether a list named `contact`, or an image is linked to it.
@@ -52,7 +79,9 @@ extension IndexTransaction {
     package func removeContact(_ contact: String) throws {
         try removeAddresses(of: contact)
         try run(
-            KeepsHits("UPDATE contact SET name = NULL, sort_name = lower(contact), is_listed = 0 WHERE contact = ?"),
+            KeepsHits(
+                "UPDATE contact SET name = NULL, sort_name = lower(contact), is_listed = 0, named_by = 0 WHERE contact = ?"
+            ),
             [contact]
         )
         try run(

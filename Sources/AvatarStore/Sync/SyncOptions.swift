@@ -48,6 +48,14 @@ public struct SyncOptions: Sendable {
     /// next one is asked only if the one before reports that it has no picture. A source that cannot be reached is tried
     /// again by a later sync.
     public var emailSources: [EmailSource]
+    /// The name of the list, such as its path or `team-1`. The store remembers which contacts a named list names: `prunes` keeps
+    /// those that another named list names. At most 62 lists. Default: `nil`, a list without a name.
+    public var list: String?
+    /// Whether `prunes` is carried out even if it unlinks more than half of the contacts that the list named, and more than 20. A
+    /// list that lost most of its contacts is often a mistake of its export. Default: no; `SyncReport.keptLeavers` counts them.
+    public var prunesAll = false
+    /// The names of several lists that are read as one, by the names of the lists in their records.
+    package var lists: [String: String] = [:]
     /// How long a source that has no picture for an address is not asked for it again. Default: 7 days.
     public var emailRecheck: Duration
     /// The number of images committed together; at least 1. Default: 256.
@@ -92,6 +100,15 @@ public struct SyncOptions: Sendable {
         self.emailRecheck = emailRecheck
     }
 
+    /// The names of the lists, by the names of the lists in their records; `nil` for records that name none.
+    var listsByRecord: [String?: String] {
+        guard lists.isEmpty else { return Dictionary(uniqueKeysWithValues: lists.map { ($0.key, $0.value) }) }
+        return list.map { [nil: $0] } ?? [:]
+    }
+
+    /// The names of the lists.
+    var listNames: [String] { Array(listsByRecord.values) }
+
     /// Whether pauses that follow from failures are ignored.
     var asksPausedHosts: Bool { ignoresPauses || policy == .reload }
 
@@ -111,6 +128,12 @@ public struct SyncOptions: Sendable {
         try Self.require("connections", connections, upTo: configuration.connections)
         let mostPerHost = configuration.connectionsPerHost ?? HostBounds.http2.most
         try Self.require("connectionsPerHost", connectionsPerHost, upTo: mostPerHost)
+        for name in listNames where name.isEmpty || name.utf8.count > 4096 {
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "The name of a list must have 1 to 4096 bytes, not \(name.utf8.count)."
+            )
+        }
         guard batchSize > 0 else {
             throw AvatarStoreError(.invalidConfiguration, "`batchSize` of a sync must be at least 1, not \(batchSize).")
         }

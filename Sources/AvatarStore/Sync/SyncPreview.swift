@@ -31,6 +31,8 @@ public struct SyncPreview: Sendable {
     public var removed = 0
     /// Whether none would be although the options ask for it, see `SyncReport.hasKeptLeavers`.
     public var hasKeptLeavers = false
+    /// The contacts that would not be unlinked because they are too many, see `SyncReport.keptLeavers`.
+    public var keptLeavers = 0
     /// Images that cannot be fetched at all, because their URL is not supported or its host has an address that is not
     /// allowed. A dry run looks up no names.
     public var failed = 0
@@ -46,6 +48,7 @@ public struct SyncPreview: Sendable {
         report.duplicates = duplicates
         report.duplicateContacts = duplicateContacts
         report.hasKeptLeavers = hasKeptLeavers
+        report.keptLeavers = keptLeavers
         report.withoutImage = withoutImage
         report.unreadable = unreadable
         report.saved = saved
@@ -190,14 +193,13 @@ struct SyncPreviewCounter {
             preview.hasKeptLeavers = options.prunes
             return
         }
-        preview.unlinked += withFormerImages
-        var last = ""
-        while true {
-            let page = try parts.index.contacts(after: last, limit: 512)
-            guard let end = page.last else { return }
-            last = end
-            preview.unlinked += planner.leavers(among: page).count
+        let mask = try parts.index.mask(ofLists: options.listNames)
+        let leaving = try PruneCount(parts.index, mask: mask) { planner.leavers(among: $0) }
+        guard options.prunesAll || !leaving.isTooMany else {
+            preview.keptLeavers = leaving.leavers
+            return
         }
+        preview.unlinked += withFormerImages + leaving.leavers
     }
 
     private mutating func skip(_ reason: SkipReason, _ count: Int = 1) {

@@ -111,6 +111,9 @@ public struct SyncReport: Sendable {
     /// Whether no contact was unlinked although the options ask for it. Only a list with contacts whose every record was
     /// read says which contacts it omits.
     public var hasKeptLeavers = false
+    /// Contacts that pruning would have unlinked and did not, because they are more than 20, and more than half of those that the
+    /// list named before (`SyncOptions.prunesAll`).
+    public var keptLeavers = 0
     /// Hosts that asked for fewer requests (429 or 503) and were waited for, by name and port; at most 100.
     public var slowedHosts: [String: SlowedHost] = [:]
     /// Files evicted to make room.
@@ -152,7 +155,7 @@ public struct SyncReport: Sendable {
         if wasCancelled { return .interrupted }
         if !hasAny, unanswered + skippedBy.unreached > 0 { return .unreached }
         let isOffline = failures.contains { $0.key == nil && $0.kind == .offline }
-        return failed > 0 || unreadable > 0 || isOffline ? .incomplete : .complete
+        return failed > 0 || unreadable > 0 || keptLeavers > 0 || isOffline ? .incomplete : .complete
     }
 
     /// Whether an image is fresh, was saved, or got a response. Without a list, a fresh image of the store counts too.
@@ -220,7 +223,7 @@ extension SyncReport: CustomStringConvertible {
         let list = ReportText.counts([
             (contacts, "contacts"), (withoutImage, "without an image"), (unreadable, "unreadable"),
             (duplicates, "duplicates"), (saved, "photos saved"), (unlinked, "unlinked"),
-            (removed, "images without a contact removed"),
+            (keptLeavers, "not unlinked because they are more than half"), (removed, "images without a contact removed"),
         ])
         let evictions = ReportText.count(evicted, "files evicted")
         let traffic =

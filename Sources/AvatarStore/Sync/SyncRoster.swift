@@ -13,6 +13,12 @@ final class SyncRoster {
     private let keepsAddresses: Bool
     /// The contacts named so far; `nil` unless the sync prunes.
     private var named: FingerprintSet?
+    /// The names of the lists by those in their records; `nil` for one list.
+    private let lists: [String?: String]
+    /// The bits of the named lists, by the names of the lists in their records.
+    private var masks: [String?: Int64] = [:]
+    /// The bits of all named lists of the sync.
+    private(set) var mask: Int64 = 0
     /// Contacts not written yet.
     private var waiting: [ListedContact] = []
 
@@ -21,14 +27,29 @@ final class SyncRoster {
 
     /// A roster without contacts.
     ///
-    /// - Parameter prunes: whether the sync prunes, and so has to know all contacts of the list.
+    /// - Parameters:
+    ///   - options: whether the sync prunes, and so has to know all contacts of the list, and the names of its lists.
+    ///   - hasList: whether the sync has a list at all.
     /// - Throws: an error of the index.
-    init(_ index: AvatarIndex, writer: StoreWriter, prunes: Bool) throws {
+    init(_ index: AvatarIndex, writer: StoreWriter, options: SyncOptions, hasList: Bool) throws {
+        let prunes = options.prunes
+        lists = hasList ? options.listsByRecord : [:]
         self.index = index
         self.writer = writer
         keepsNames = try index.value(of: .keepNames) != 0
         keepsAddresses = try index.value(of: .keepAddresses) != 0
         named = prunes ? FingerprintSet() : nil
+    }
+
+    /// Gives the named lists their numbers in the index. Called once, before `note`.
+    ///
+    /// - Throws: `invalidConfiguration` if the index knows as many lists as it can; an error of the index or the disk.
+    func begin() async throws {
+        guard !lists.isEmpty else { return }
+        let known = try index.mask(ofLists: lists.values)
+        let numbers = try known.nonzeroBitCount == Set(lists.values).count ? nil : await writer.numbers(ofLists: lists)
+        masks = try numbers ?? lists.mapValues { try index.mask(ofLists: [$0]) }
+        mask = masks.values.reduce(0, |)
     }
 
     /// Notes the contacts among `items`.
@@ -42,7 +63,8 @@ final class SyncRoster {
                 ListedContact(
                     id: contact.id,
                     name: keepsNames ? contact.name?.displayName : nil,
-                    addresses: keepsAddresses ? EmailAddress.digests(of: emails) : nil
+                    addresses: keepsAddresses ? EmailAddress.digests(of: emails) : nil,
+                    namedBy: masks[contact.list] ?? masks[nil] ?? 0
                 )
             )
         }
@@ -60,7 +82,7 @@ final class SyncRoster {
         waiting = []
     }
 
-    /// Removes the contacts that the list omits.
+    /// Removes the contacts that the list omits and no other named list names.
     ///
     /// - Throws: an error of the index or the disk.
     func removeOmitted() async throws {
@@ -70,7 +92,10 @@ final class SyncRoster {
             let page = try index.listedContacts(after: last, limit: Self.batchSize)
             guard let end = page.last else { return }
             last = end
-            try await writer.removeContacts(page.filter { !named.contains($0) })
+            let omitted = page.filter { !named.contains($0) }
+            let kept = try index.named(omitted, byOthersThan: mask)
+            try await writer.removeContacts(omitted.filter { !kept.contains($0) })
+            if mask != 0 { try await writer.forget(Array(kept), namedBy: mask) }
         }
     }
 }
@@ -85,10 +110,26 @@ extension StoreWriter {
                 let kept = ListedContact(
                     id: contact.id,
                     name: keepsNames ? contact.name : nil,
-                    addresses: keepsAddresses ? contact.addresses : nil
+                    addresses: keepsAddresses ? contact.addresses : nil,
+                    namedBy: contact.namedBy
                 )
                 try transaction.record(kept, sortName: kept.name?.sortName)
             }
+        }
+    }
+
+    /// The bits of the lists in `lists`, which get numbers if the index does not know them yet.
+    fileprivate func numbers(ofLists lists: [String?: String]) throws -> [String?: Int64] {
+        try write { transaction in
+            try lists.mapValues { 1 << Int64(try transaction.number(ofList: $0)) }
+        }
+    }
+
+    /// Records that the lists with the bits of `mask` name `contacts` no more.
+    fileprivate func forget(_ contacts: [String], namedBy mask: Int64) throws {
+        guard !contacts.isEmpty else { return }
+        try write { transaction in
+            for contact in contacts { try transaction.forget(contact, namedBy: mask) }
         }
     }
 

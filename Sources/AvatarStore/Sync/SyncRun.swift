@@ -90,8 +90,8 @@ final class SyncRun {
         room = SyncRoom(engine, source, accessedBefore: accesses.nextTime())
         committer = SyncCommitter(engine, flights: flights, room: room, batchSize: options.batchSize, inbox: inbox)
         tally = SyncTally(parts.index, total: total, progress: progress, emit: emit)
-        let (usesDocuments, prunes) = (options.storage == .documents, options.prunes)
-        roster = try SyncRoster(parts.index, writer: writer, prunes: prunes)
+        let usesDocuments = options.storage == .documents
+        roster = try SyncRoster(parts.index, writer: writer, options: options, hasList: !source.countsRest)
         planning = SyncPlanning(
             source,
             rules: rules,
@@ -139,7 +139,7 @@ final class SyncRun {
             roster: roster,
             contacts: contacts,
             tally: tally,
-            prunes: prunes
+            options: options
         )
     }
 
@@ -154,6 +154,7 @@ final class SyncRun {
         // Erasures in the shared tier take a part of the time.
         try await tier?.begin(within: min(.seconds(60), (options.timeLimit ?? .seconds(240)) / 4))
         try room.lookAtTotals()
+        try await roster.begin()
         await withDiscardingTaskGroup { group in
             if let limit = options.timeLimit {
                 group.addTask { [inbox] in

@@ -163,7 +163,7 @@ extension SyncItem {
             let pictures = try pictures(of: contact.without(ignored), sources, asksBehindURLs: !ignored.isEmpty)
             // A list of bare URLs names its contacts by them. One that is refused may hold a password.
             guard contact.id != contact.avatarURL else { return pictures }
-            let listed = ListedContact(id: contact.id, name: contact.name)
+            let listed = ListedContact(id: contact.id, name: contact.name, list: contact.place?.list)
             return [.contact(listed, emails: contact.emails)] + pictures
         case .unreadable(let line, let reason, let list, let record):
             return [.unreadable(ListPlace(list: list, line: line, record: record), reason: reason)]

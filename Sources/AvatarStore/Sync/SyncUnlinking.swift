@@ -10,8 +10,7 @@ struct SyncUnlinking {
     private let roster: SyncRoster
     private let contacts: SyncContacts
     private let tally: SyncTally
-    /// Whether the options ask for pruning.
-    private let prunes: Bool
+    private let options: SyncOptions
 
     /// The end of one sync.
     init(
@@ -21,7 +20,7 @@ struct SyncUnlinking {
         roster: SyncRoster,
         contacts: SyncContacts,
         tally: SyncTally,
-        prunes: Bool
+        options: SyncOptions
     ) {
         self.index = index
         self.writer = writer
@@ -29,7 +28,7 @@ struct SyncUnlinking {
         self.roster = roster
         self.contacts = contacts
         self.tally = tally
-        self.prunes = prunes
+        self.options = options
     }
 
     /// Unlinks images that another image has replaced. A failed sync replaces nothing.
@@ -43,22 +42,30 @@ struct SyncUnlinking {
         try await writer.unlink(inBatches: replaced)
     }
 
-    /// Unlinks the contacts that the list omits, if the sync prunes and was not ended early.
+    /// Unlinks the contacts that the list omits and no other named list names, if the sync prunes and was not ended early.
     ///
     /// - Throws: an error of the index or the disk.
     func prune() async throws {
         guard planning.mayPrune, !tally.shouldStop else {
-            tally.update { $0.hasKeptLeavers = prunes }
+            tally.update { $0.hasKeptLeavers = options.prunes }
             return
         }
-        try await writer.unlink(inBatches: contacts.toPrune)
-        tally.update { $0.unlinked += Set(contacts.toPrune.map { KeyFingerprint($0.contact) }).count }
+        if !options.prunesAll {
+            let leaving = try PruneCount(index, mask: roster.mask) { planning.leavers(among: $0) }
+            guard !leaving.isTooMany else { return tally.update { $0.keptLeavers = leaving.leavers } }
+        }
+        let others = try index.named(contacts.toPrune.map(\.contact), byOthersThan: roster.mask)
+        let former = contacts.toPrune.filter { !others.contains($0.contact) }
+        try await writer.unlink(inBatches: former)
+        tally.update { $0.unlinked += Set(former.map { KeyFingerprint($0.contact) }).count }
         var last = ""
         while true {
             let page = try index.contacts(after: last, limit: 512)
             guard let end = page.last else { break }
             last = end
-            let leavers = planning.leavers(among: page)
+            let omitted = planning.leavers(among: page)
+            let kept = try index.named(omitted, byOthersThan: roster.mask)
+            let leavers = omitted.filter { !kept.contains($0) }
             let links = try leavers.flatMap { contact in
                 try index.imageKeys(of: contact).map { (contact: contact, key: $0) }
             }
@@ -82,6 +89,36 @@ struct SyncUnlinking {
             last = end.id
             let count = try await writer.removeUnused(page)
             tally.update { $0.removed += count }
+        }
+    }
+}
+
+/// The contacts that pruning would unlink, counted before any is.
+struct PruneCount {
+    /// The contacts with an image that the list names, or named before.
+    private(set) var contacts = 0
+    /// Those of them that the list omits and no other named list names.
+    private(set) var leavers = 0
+
+    /// Whether they are so many that the list may be at fault.
+    var isTooMany: Bool { leavers > 20 && 2 * leavers > contacts }
+
+    /// Counts the contacts of `index`.
+    ///
+    /// - Parameters:
+    ///   - mask: the bits of the lists of the sync.
+    ///   - omitted: those of some contacts that the lists omit.
+    /// - Throws: an error of the index.
+    init(_ index: AvatarIndex, mask: Int64, omitted: ([String]) -> [String]) throws {
+        var last = ""
+        while true {
+            let page = try index.contacts(after: last, limit: 512)
+            guard let end = page.last else { return }
+            last = end
+            let omitted = omitted(page)
+            let kept = try index.named(omitted, byOthersThan: mask)
+            contacts += page.count - kept.count
+            leavers += omitted.count - kept.count
         }
     }
 }

@@ -27,7 +27,10 @@ struct SyncCommand: AsyncParsableCommand {
     )
 
     /// Paths of lists. Without any, the sync revalidates stored images that are due.
-    @Argument(help: "Contact lists: .json, .ndjson, .csv, .vcf, .ldif, .txt, or - for standard input.", completion: .file())
+    @Argument(
+        help: "Contact lists: .json, .ndjson, .csv, .vcf, .ldif, .txt, or - for standard input.",
+        completion: .file()
+    )
     var contacts: [String] = []
 
     @OptionGroup var lists: ListOptions
@@ -78,11 +81,24 @@ struct SyncCommand: AsyncParsableCommand {
     /// Sets `SyncOptions.prunes`. Needs a list, because without one every contact would be missing.
     @Flag(
         help: ArgumentHelp(
-            "Unlink contacts that the lists omit or give no image. Skipped if a record is unreadable, the sync ends early or "
-                + "the lists have no contacts."
+            "Unlink contacts that the lists omit or give no image, and that no other list names. Skipped if a record is "
+                + "unreadable, the sync ends early or the lists have no contacts."
         )
     )
     var prune = false
+
+    /// Sets `SyncOptions.prunesAll`.
+    @Flag(help: "As --prune, even if it unlinks more than half of the contacts, and more than 20.")
+    var pruneAll = false
+
+    /// Sets `SyncOptions.list`.
+    @Option(
+        help: ArgumentHelp(
+            "The name of the list, by which the store knows which contacts it names. Default: its absolute path.",
+            valueName: "name"
+        )
+    )
+    var listName: String?
 
     @OptionGroup var email: EmailOptions
 
@@ -140,7 +156,10 @@ struct SyncCommand: AsyncParsableCommand {
             throw ValidationError("--every cannot be used with standard input (-) or --dry-run.")
         }
         if !lists.column.isEmpty && contacts.isEmpty { throw ValidationError("--column needs a contact list.") }
-        if prune && contacts.isEmpty { throw ValidationError("--prune needs a contact list.") }
+        if listName != nil, contacts.count != 1 {
+            throw ValidationError("--list-name needs one contact list, not \(contacts.count).")
+        }
+        if prunes && contacts.isEmpty { throw ValidationError("--prune needs a contact list.") }
         if let limit, limit < 0 { throw ValidationError("--limit must be at least 0, not \(limit).") }
         for (name, seconds) in [("--time-limit", timeLimit), ("--host-time-limit", hostTimeLimit)] {
             guard (0...31_536_000).contains(seconds ?? 0) else {
@@ -148,6 +167,9 @@ struct SyncCommand: AsyncParsableCommand {
             }
         }
     }
+
+    /// Whether contacts are unlinked.
+    private var prunes: Bool { prune || pruneAll }
 
     /// Syncs once; with `--every` again and again, until the task is cancelled.
     ///
@@ -180,7 +202,7 @@ struct SyncCommand: AsyncParsableCommand {
         let lists = contacts.isEmpty ? nil : try await openLists()
         if lists?.count == 0 {
             var report = SyncReport()
-            report.hasKeptLeavers = prune
+            report.hasKeptLeavers = prunes
             return try finish(SyncSummary(report))
         }
         let summary =
@@ -278,7 +300,8 @@ struct SyncCommand: AsyncParsableCommand {
         options.checksAll = all
         options.limit = limit
         options.ignoresPauses = ignorePauses
-        options.prunes = prune
+        (options.prunes, options.prunesAll) = (prunes, pruneAll)
+        options.name(lists: contacts, as: listName)
         try email.apply(to: &options)
         options.maximumBytes = maxBytes
         options.timeLimit = timeLimit.map { .seconds($0) }
@@ -297,6 +320,7 @@ struct SyncCommand: AsyncParsableCommand {
             let reason = "the lists have no contacts, could not be read in full, or were not read to their end"
             store.note("--prune unlinked no contact: \(reason)")
         }
+        if let message = summary.tooManyLeavers { Message.error(message) }
         try output.print(summary.json, text: summary.text, quiet: store.quiet, isData: dryRun)
         let code = summary.exitCode(tolerating: tolerateFailures)
         if code != .success { throw code }

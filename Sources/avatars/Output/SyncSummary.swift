@@ -36,7 +36,9 @@ struct SyncSummary {
             if planned == nil { report.outcome.exitCode } else {
                 report.failed > 0 || report.unreadable > 0 ? .someFailed : .success
             }
-        return code == .someFailed && failedShare <= tolerance ? .success : code
+        if code == .success, planned != nil, report.keptLeavers > 0 { return .someFailed }
+        let isTolerable = code == .someFailed && report.keptLeavers == 0 && failedShare <= tolerance
+        return isTolerable ? .success : code
     }
 
     /// The share of the images and records that failed, or were not requested because the network was missing, from 0 to 1.
@@ -49,6 +51,16 @@ struct SyncSummary {
     /// Whether `--prune` was given and unlinked no contact, because the lists were not read in full or name no contact.
     var hasKeptLeavers: Bool { report.hasKeptLeavers }
 
+    /// A sentence about contacts that pruning did not unlink because they are too many; `nil` if there are none.
+    var tooManyLeavers: String? {
+        guard report.keptLeavers > 0 else { return nil }
+        let count = Wording.count(report.keptLeavers, "contact")
+        let verb = planned == nil ? "unlinked" : "would unlink"
+        return
+            "--prune \(verb) nothing: \(count) that the lists named before, more than half, are gone from them. Check the "
+            + "lists, and pass --prune-all to unlink the contacts."
+    }
+
     // MARK: JSON
 
     /// The fields as `--json` prints them.
@@ -60,6 +72,7 @@ struct SyncSummary {
             "duplicates": JSON(report.duplicates),
             "saved": JSON(report.saved),
             "unlinked": JSON(report.unlinked),
+            "keptLeavers": JSON(report.keptLeavers),
             "removed": JSON(report.removed),
             "wanted": JSON(report.wanted),
             "fresh": JSON(report.fresh),

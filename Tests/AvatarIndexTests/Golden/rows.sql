@@ -121,6 +121,11 @@ INSERT INTO contact (contact, name, sort_name, is_listed) VALUES
     ('emil', 'Émile Durkheim', 'emile durkheim', 1), ('list-7', NULL, 'list-7', 1);
 UPDATE contact SET name = 'Zoë "Z" O''Brien', sort_name = 'zoe "z" o''brien', is_listed = 1 WHERE contact = 'zoë''s "id"';
 
+-- Two lists, of which one names a contact and both name another one.
+INSERT INTO source (id, name) VALUES (0, '/srv/team "1".json'), (3, 'team 2');
+UPDATE contact SET named_by = 1 WHERE contact = 'list-7';
+UPDATE contact SET named_by = 9 WHERE contact = 'emil';
+
 -- Two contacts share an address, and one has another besides; each is there as MD5 and as SHA-256.
 INSERT INTO contact_address (digest, contact) VALUES
     (CAST('0123456789abcde1' AS BLOB), 'emil'), (CAST('0123456789abcdef0123456789abcde1' AS BLOB), 'emil'),

@@ -73,7 +73,7 @@ public struct ContactList: RepeatableRecords, Sendable {
         return ContactList(source: ListSource(name: name, file: file), format: format)
     }
 
-    private init(source: ListSource, format: Format) {
+    init(source: ListSource, format: Format) {
         self.source = source
         self.format = format
     }

@@ -9,8 +9,7 @@ struct LDIFSplitter: RecordSplitter {
     static let maximumBytes = 33_554_432
 
     private var cursor: ListCursor
-    /// The first line of the next entry, read with the one before.
-    private var ahead: LDIFLine?
+    private let limit: Int
     /// Whether an entry has begun. A list with text but no entry is in another format.
     private var hasEntry = false
 
@@ -18,13 +17,16 @@ struct LDIFSplitter: RecordSplitter {
     private static let outside: Set<String> = ["version", "search", "result", "ref", "control", "text", "matcheddn"]
 
     /// Creates a splitter for the list at `cursor`, which must be at its beginning.
-    init(cursor: ListCursor) {
+    ///
+    /// - Parameter limit: the limit for one entry in bytes.
+    init(cursor: ListCursor, limit: Int = maximumBytes) {
         self.cursor = cursor
+        self.limit = limit
     }
 
     mutating func next() throws(AvatarStoreError) -> RawRecord? {
         while let first = try firstLine() {
-            var record = LDIFRecord(line: first.number)
+            var record = LDIFRecord(line: first.number, limit: limit)
             var line: LDIFLine? = first
             var isDropped = false
             while let part = line, !part.isBlank {
@@ -64,7 +66,7 @@ struct LDIFSplitter: RecordSplitter {
             )
         }
         guard !isDropped else {
-            let limit = ByteSize.limit(Self.maximumBytes)
+            let limit = ByteSize.limit(limit)
             return .unreadable(line: record.line, reason: "the entry is larger than the limit of \(limit)")
         }
         return .entry(record)
@@ -84,7 +86,7 @@ struct LDIFSplitter: RecordSplitter {
             while !line.isBlank, try cursor.peek() == .space {
                 cursor.advance()
                 guard let rest = try physicalLine() else { break }
-                line.append(rest)
+                line.append(rest, limit: limit)
             }
             if line.bytes.first != UInt8(ascii: "#") { return line }
         }
@@ -94,7 +96,7 @@ struct LDIFSplitter: RecordSplitter {
     private mutating func physicalLine() throws(AvatarStoreError) -> LDIFLine? {
         guard try cursor.peek() != nil else { return nil }
         let number = cursor.line
-        var held = HeldBytes(limit: Self.maximumBytes)
+        var held = HeldBytes(limit: limit)
         let isEnded = try cursor.pass(keeping: &held) { byte, _ in byte == .lineFeed }
         if isEnded { cursor.advance() }
         var bytes = held.bytes
@@ -111,8 +113,8 @@ private struct LDIFLine {
 
     var isBlank: Bool { bytes.isEmpty }
 
-    mutating func append(_ rest: LDIFLine) {
-        isTooLong = isTooLong || rest.isTooLong || bytes.count + rest.bytes.count > LDIFSplitter.maximumBytes
+    mutating func append(_ rest: LDIFLine, limit: Int) {
+        isTooLong = isTooLong || rest.isTooLong || bytes.count + rest.bytes.count > limit
         if !isTooLong { bytes += rest.bytes }
     }
 }
@@ -160,9 +162,10 @@ struct LDIFRecord {
     /// The first line that is no attribute with a value; `nil` if there is none.
     fileprivate private(set) var malformedLine: Int?
     private var size = 0
+    private let limit: Int
 
-    fileprivate init(line: Int) {
-        (self.line, lastLine) = (line, line)
+    fileprivate init(line: Int, limit: Int) {
+        (self.line, lastLine, self.limit) = (line, line, limit)
     }
 
     /// Adds a line. Returns `false` if that would be too much for one entry.
@@ -188,7 +191,7 @@ struct LDIFRecord {
         if name == "dn" { hasName = true }
         guard let name = Name(rawValue: name) else { return !part.isTooLong }
         size += value.count
-        guard !part.isTooLong, size <= LDIFSplitter.maximumBytes else { return false }
+        guard !part.isTooLong, size <= limit else { return false }
         values.append(
             Value(name: name, bytes: Array(value), isCoded: isCoded, isReference: isReference, line: part.number)
         )

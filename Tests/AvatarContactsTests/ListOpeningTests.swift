@@ -48,7 +48,7 @@ struct ListOpeningTests {
             )
             #expect(
                 Self.message(opening: other) == "\(other): the file name does not tell the format of the list; "
-                    + "pass --format with one of json, ndjson, vcard, csv, text."
+                    + "pass --format with one of json, ndjson, vcard, csv, ldif, text."
             )
         }
     }

@@ -59,9 +59,8 @@ struct ConformanceTests {
                     let failure = await #expect(throws: OriginClientConformance.Failure.self) {
                         try await conformance.run(check, within: .milliseconds(200), ending: .milliseconds(200))
                     }
-                    #expect(
-                        failure?.reason == "the client did not finish within 0.2 seconds, and ignored its cancellation"
-                    )
+                    // On a busy machine a client may be cancelled before it spins, and then it ends.
+                    #expect(failure?.reason.hasPrefix("the client did not finish within 0.2 seconds") == true)
                 }
             }
         }

@@ -84,7 +84,8 @@ import Testing
     ]
     private static let copied: Set<String> = ["entries", "files", "bytes", "missing"]
     private static let syncFields: Set<String> = [
-        "contacts", "withoutImage", "unreadable", "saved", "unlinked", "keptLeavers", "removed", "wanted", "fresh", "fetched",
+        "contacts", "withoutImage", "unreadable", "saved", "unlinked", "keptLeavers", "removed", "wanted", "fresh",
+        "fetched",
         "notModified",
         "unstored", "changed", "failed", "skipped", "skippedBy", "pausedHosts", "overBudget", "evicted", "requests",
         "ignored", "shared",

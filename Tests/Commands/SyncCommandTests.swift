@@ -4,7 +4,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct SyncCommandTests {
     private static let fields: Set<String> = [
-        "contacts", "withoutImage", "unreadable", "saved", "unlinked", "keptLeavers", "removed", "wanted", "fresh", "fetched",
+        "contacts", "withoutImage", "unreadable", "saved", "unlinked", "keptLeavers", "removed", "wanted", "fresh",
+        "fetched",
         "notModified",
         "unstored", "changed", "failed", "skipped", "skippedBy", "pausedHosts", "overBudget", "evicted", "requests",
         "bytesReceived", "seconds", "failures", "duplicates", "slowedHosts", "hosts", "ignored", "shared",

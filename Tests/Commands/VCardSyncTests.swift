@@ -109,4 +109,32 @@ import Testing
         let list = try await workplace.run("list", "--json")
         #expect(try Set(list.objects.map { $0.text("key") }) == ["contact:ada", "contact:c0"])
     }
+
+    @Test func folderOfCardsIsOneList() async throws {
+        let workplace = try Workplace()
+        try FileManager.default.createDirectory(atPath: workplace.path("cards/work"), withIntermediateDirectories: true)
+        try workplace.write("cards/ada.vcf", card("ada", photo))
+        try workplace.write("cards/work/ben.vcf", card("ben", photo))
+        try workplace.write("cards/work/cid.vcf", card("cid", photo))
+        let first = try await workplace.run("sync", "cards", "--prune", "--json")
+        #expect(try first.status == 0 && first.object.number("saved") == 3)
+
+        // Another program is writing this one.
+        try workplace.write("cards/work/ben.vcf", String(card("ben", photo).dropLast(30)))
+        try FileManager.default.removeItem(atPath: workplace.path("cards/ada.vcf"))
+        let half = try await workplace.run("sync", "cards/", "--prune", "--json")
+        #expect(try half.status == 1 && half.object.number("unreadable") == 1 && half.object.number("unlinked") == 0)
+        let failure = try #require(try half.object.objects("failures")?.first)
+        #expect(failure["list"] as? String == "cards/work/ben.vcf")
+        #expect((failure["message"] as? String)?.contains("cut short") == true)
+
+        try workplace.write("cards/work/ben.vcf", card("ben", photo))
+        let whole = try await workplace.run("sync", workplace.path("cards"), "--prune", "--json")
+        #expect(try whole.status == 0 && whole.object.number("unlinked") == 1)
+        let list = try await workplace.run("list", "--json")
+        #expect(try Set(list.objects.map { $0.text("key") }) == ["contact:ben", "contact:cid"])
+
+        let format = try await workplace.run("sync", "cards", "--format", "json")
+        #expect(format.status == 2 && format.messages.contains("a folder is read as vCards"))
+    }
 }

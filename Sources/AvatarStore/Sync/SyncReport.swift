@@ -223,7 +223,8 @@ extension SyncReport: CustomStringConvertible {
         let list = ReportText.counts([
             (contacts, "contacts"), (withoutImage, "without an image"), (unreadable, "unreadable"),
             (duplicates, "duplicates"), (saved, "photos saved"), (unlinked, "unlinked"),
-            (keptLeavers, "not unlinked because they are more than half"), (removed, "images without a contact removed"),
+            (keptLeavers, "not unlinked because they are more than half"),
+            (removed, "images without a contact removed"),
         ])
         let evictions = ReportText.count(evicted, "files evicted")
         let traffic =

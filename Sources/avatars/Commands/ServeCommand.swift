@@ -254,7 +254,6 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
     private func periodicSync(of store: AvatarStore, _ alarm: SyncAlarm) throws -> ListSync {
         var options = SyncOptions()
         options.prunes = prune
-        options.name(lists: sync, as: nil)
         options.mode = origin.mode
         options.budgetCeiling = origin.budget
         try email.apply(to: &options)

@@ -28,7 +28,7 @@ struct SyncCommand: AsyncParsableCommand {
 
     /// Paths of lists. Without any, the sync revalidates stored images that are due.
     @Argument(
-        help: "Contact lists: .json, .ndjson, .csv, .vcf, .ldif, .txt, or - for standard input.",
+        help: "Contact lists: .json, .ndjson, .csv, .vcf, .ldif, .txt, a folder of vCards, or - for standard input.",
         completion: .file()
     )
     var contacts: [String] = []
@@ -250,14 +250,17 @@ struct SyncCommand: AsyncParsableCommand {
 
     /// Plans the sync and sends no request.
     private func preview(_ lists: ContactLists?, in store: AvatarStore) async throws -> SyncPreview {
-        let options = try options()
+        var options = try options()
         guard let lists else { return try await store.syncPreview(options: options) }
+        lists.setNames(of: &options, as: listName)
         return try await store.syncPreview(lists, options: options)
     }
 
     /// Runs the sync, with progress, and prints notes about an interruption and about images that were not stored.
     private func sync(_ lists: ContactLists?, in store: AvatarStore) async throws -> SyncReport {
-        let options = try options()
+        var named = try options()
+        lists?.setNames(of: &named, as: listName)
+        let options = named
         let display = progress.display(self.store, timeLimit: timeLimit)
         let remains = "images that arrived are stored; the next sync continues from there"
         let report = try await display.during(ifInterrupted: remains) { show in
@@ -301,7 +304,6 @@ struct SyncCommand: AsyncParsableCommand {
         options.limit = limit
         options.ignoresPauses = ignorePauses
         (options.prunes, options.prunesAll) = (prunes, pruneAll)
-        options.name(lists: contacts, as: listName)
         try email.apply(to: &options)
         options.maximumBytes = maxBytes
         options.timeLimit = timeLimit.map { .seconds($0) }

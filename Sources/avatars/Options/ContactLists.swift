@@ -1,40 +1,87 @@
 import ArgumentParser
 import AvatarContacts
 import AvatarStore
+import Foundation
 
 /// The contact lists that the arguments of `sync` name, read one after the other as a single sequence of records.
 struct ContactLists: RepeatableRecords, Sendable {
     /// Records of all lists, unreadable ones included.
     typealias Element = ContactRecord
 
-    /// The lists in the order of the arguments; a name is the path as given, or `-`.
-    private let lists: [(name: String, list: ContactList)]
-    /// The number of records in all lists together.
+    /// A list, or a file of a folder that cannot be read.
+    fileprivate struct Part {
+        /// The path as given, or the path of a file of a folder, or `-`.
+        let name: String
+        let list: Result<ContactList, AvatarStoreError>
+        /// The absolute path of the list or the folder; `nil` for standard input.
+        let source: String?
+    }
+
+    /// The lists in the order of the arguments, and of the files in a folder.
+    private let parts: [Part]
+    /// The number of records in all lists together. A file of a folder that cannot be read is one.
     let count: Int
     /// The lists that have been read to their end and whose images are not read.
     let unreadFields = UnreadFields()
 
     /// Opens the lists at `paths`, where `-` is standard input, and reads each to its end once, so that an unreadable
-    /// list stops the command before the first request. Prints a warning for each empty list.
+    /// list stops the command before the first request. A file of a folder that cannot be read is a record that cannot be read.
+    /// Prints a warning for each empty list.
     ///
     /// - Parameter reading: how the lists are read.
     /// - Throws: `AvatarStoreError` if a list cannot be read, is cut short or has an unknown format, or if columns are named
     ///   and no list is CSV; `CancellationError`.
     static func open(_ paths: [String], _ reading: ListReading) async throws -> ContactLists {
         try await withBlockingThread {
-            let lists = try paths.map { (name: $0, list: try open($0, reading)) }
-            guard reading.columns.isEmpty || lists.contains(where: { $0.list.format == .csv }) else {
+            let parts = try paths.flatMap { try Self.parts(at: $0, reading) }
+            guard reading.columns.isEmpty || parts.contains(where: \.isCSV) else {
                 let message = "--column needs a CSV list. Name one, or add --format csv."
                 throw AvatarStoreError(.invalidConfiguration, message)
             }
-            let counts = try lists.map { try $0.list.validate() }
-            for (list, count) in zip(lists, counts) where count == 0 {
-                Message.warning(
-                    list.name == "-" ? "Standard input has no contacts." : "\"\(list.name)\" has no contacts."
-                )
+            var count = 0
+            for path in paths where !parts.contains(where: { $0.isOf(path) }) { warnOfEmpty(path) }
+            for part in parts {
+                guard case .success(let list) = part.list else {
+                    count += 1
+                    continue
+                }
+                let records = try list.validate()
+                if records == 0, paths.contains(part.name) { warnOfEmpty(part.name) }
+                count += records
             }
-            return ContactLists(lists: lists, count: counts.reduce(0, +))
+            return ContactLists(parts: parts, count: count)
         }
+    }
+
+    private static func warnOfEmpty(_ name: String) {
+        Message.warning(name == "-" ? "Standard input has no contacts." : "\"\(name)\" has no contacts.")
+    }
+
+    /// Tells `options` the names of the lists: `name` for one list, else the absolute path of each.
+    func setNames(of options: inout SyncOptions, as name: String?) {
+        let sources = Set(parts.map(\.source))
+        guard parts.count > 1 || sources.count > 1 else {
+            options.list = name ?? parts.first?.source
+            return
+        }
+        // The files of a folder are one list.
+        let named = parts.compactMap { part in (name ?? part.source).map { (part.recordName, $0) } }
+        options.lists = Dictionary(named) { first, _ in first }
+    }
+
+    /// The list at `path`, or the files of the folder.
+    private static func parts(at path: String, _ reading: ListReading) throws -> [Part] {
+        guard path != "-" else { return [Part(name: path, list: .success(try open(path, reading)), source: nil)] }
+        let source = URL(fileURLWithPath: path).standardizedFileURL.path
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
+            return [Part(name: path, list: .success(try open(path, reading)), source: source)]
+        }
+        guard reading.format == nil || reading.format == .vcard else {
+            let message = "\"\(path)\" is a folder, and a folder is read as vCards. Leave --format out for it."
+            throw AvatarStoreError(.invalidConfiguration, message)
+        }
+        return try CardFolder.open(path).files.map { Part(name: $0.path, list: $0.cards, source: source) }
     }
 
     /// Opens one list. Standard input has no file name, so it needs a format.
@@ -51,13 +98,13 @@ struct ContactLists: RepeatableRecords, Sendable {
 
     /// Begins at the first record of the first list.
     func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(lists, unreadFields)
+        AsyncIterator(parts, unreadFields)
     }
 
     /// The records of all lists in their order.
     struct AsyncIterator: AsyncIteratorProtocol {
         /// The lists not yet begun.
-        private var rest: ArraySlice<(name: String, list: ContactList)>
+        private var rest: ArraySlice<Part>
         /// Whether records carry the name of their list: with one list, a line number says enough.
         private let namesLists: Bool
         /// The list being read.
@@ -65,10 +112,10 @@ struct ContactLists: RepeatableRecords, Sendable {
         private let unreadFields: UnreadFields
 
         /// Reads nothing yet.
-        fileprivate init(_ lists: [(name: String, list: ContactList)], _ unreadFields: UnreadFields) {
-            rest = lists[...]
+        fileprivate init(_ parts: [Part], _ unreadFields: UnreadFields) {
+            rest = parts[...]
             self.unreadFields = unreadFields
-            namesLists = lists.count > 1
+            namesLists = parts.count > 1
         }
 
         /// As `next(isolation:)`, on no actor.
@@ -83,8 +130,13 @@ struct ContactLists: RepeatableRecords, Sendable {
             while true {
                 if let record = try await current?.records.next(isolation: actor) { return named(record) }
                 if let current { unreadFields.note(current.list, named: current.name, after: current.records) }
-                guard let (name, list) = rest.popFirst() else { return nil }
-                current = (name, list, list.makeAsyncIterator(after: current?.records))
+                guard let part = rest.popFirst() else { return nil }
+                switch part.list {
+                case .success(let list):
+                    current = (part.name, list, list.makeAsyncIterator(after: current?.records))
+                case .failure(let error):
+                    return .unreadable(line: 1, reason: error.reason(without: part.name), list: part.name)
+                }
             }
         }
 
@@ -105,6 +157,29 @@ struct ContactLists: RepeatableRecords, Sendable {
                 return .unreadable(line: line, reason: reason, list: list, record: record)
             }
         }
+    }
+}
+
+extension ContactLists.Part {
+    /// The name of the list in its records.
+    var recordName: String { name == "-" ? "standard input" : name }
+
+    var isCSV: Bool {
+        if case .success(let list) = list { list.format == .csv } else { false }
+    }
+
+    /// Whether it is the list at `path`, or a file of that folder.
+    func isOf(_ path: String) -> Bool {
+        name == path || name.hasPrefix(path.hasSuffix("/") ? path : path + "/")
+    }
+}
+
+extension AvatarStoreError {
+    /// The message without the name of the list at its beginning and the full stop, for a record that names its list.
+    fileprivate func reason(without name: String) -> String {
+        var text = message[...]
+        if text.hasPrefix(name) { text = text.dropFirst(name.count).drop { $0 == ":" || $0 == "," || $0 == " " } }
+        return String(text.hasSuffix(".") ? text.dropLast() : text)
     }
 }
 

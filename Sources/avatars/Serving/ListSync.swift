@@ -68,7 +68,9 @@ struct ListSync: Service {
             await recordFailure()
             throw error
         }
-        let report = try await store.sync(lists, options: options)
+        var named = options
+        lists.setNames(of: &named, as: nil)
+        let report = try await store.sync(lists, options: named)
         lists.unreadFields.report(asksByEmail: !options.emailSources.isEmpty)
         try EmailOptions.warn(ofSources: options.emailSources, in: store)
         return report

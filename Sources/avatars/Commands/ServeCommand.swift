@@ -113,6 +113,7 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
 
     /// - Throws: `ValidationError` for options that need each other, or a value that is not valid in a header field.
     func validate() throws {
+        for list in sync where ListAtURL.isURL(list) { _ = try ListAtURL(list) }
         if prune && sync.isEmpty { throw ValidationError("--prune needs --sync.") }
         if !lists.column.isEmpty && sync.isEmpty { throw ValidationError("--column needs --sync.") }
         if !email.emailSource.isEmpty && sync.isEmpty { throw ValidationError("--email-source needs --sync.") }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import AvatarContacts
 import AvatarStore
+import Foundation
 
 /// `avatars sync`: links contacts to their images, fetches missing images and revalidates due ones.
 struct SyncCommand: AsyncParsableCommand {
@@ -28,7 +29,8 @@ struct SyncCommand: AsyncParsableCommand {
 
     /// Paths of lists. Without any, the sync revalidates stored images that are due.
     @Argument(
-        help: "Contact lists: .json, .ndjson, .csv, .vcf, .ldif, .txt, a folder of vCards, or - for standard input.",
+        help:
+            "Contact lists: .json, .ndjson, .csv, .vcf, .ldif, .txt, a URL, a folder of vCards, or - for standard input.",
         completion: .file()
     )
     var contacts: [String] = []
@@ -155,6 +157,7 @@ struct SyncCommand: AsyncParsableCommand {
         if every != nil, fromInput > 0 || dryRun {
             throw ValidationError("--every cannot be used with standard input (-) or --dry-run.")
         }
+        for list in contacts where ListAtURL.isURL(list) { _ = try ListAtURL(list) }
         if !lists.column.isEmpty && contacts.isEmpty { throw ValidationError("--column needs a contact list.") }
         if listName != nil, contacts.count != 1 {
             throw ValidationError("--list-name needs one contact list, not \(contacts.count).")
@@ -230,15 +233,36 @@ struct SyncCommand: AsyncParsableCommand {
     /// Opens the lists. The store notes a failure as the outcome of the sync, so that its figures show it.
     private func openLists() async throws -> ContactLists {
         do {
-            return try await ContactLists.open(contacts, lists.reading())
-        } catch let error as AvatarStoreError where !dryRun {
+            let reading = try lists.reading()
+            return try await ContactLists.open(contacts, reading) { try await fetch($0, format: reading.format) }
+        } catch let error as AvatarStoreError where dryRun {
+            throw try unreached(error)
+        } catch let error as AvatarStoreError {
             do {
                 try await store.withStore(.readWriteExisting) { try await $0.recordFailedSync() }
             } catch {
                 // There is no store, or it cannot be written. The error of the list is the one to report.
             }
-            throw error
+            throw try unreached(error)
         }
+    }
+
+    /// Fetches a list at a URL with the network options of the command.
+    private func fetch(_ list: ListAtURL, format: ContactList.Format?) async throws -> ContactList {
+        #if HTTPOrigin
+        var configuration = AvatarStore.Configuration(directory: FileManager.default.currentDirectoryPath)
+        try await origin.apply(to: &configuration)
+        return try await list.fetch(configuration.http, format: format)
+        #else
+        throw AvatarStoreError(.invalidConfiguration, "This program has no HTTP client for \(list.name).")
+        #endif
+    }
+
+    /// The error of a list; prints it and throws the exit code of a host without an answer if that is the cause.
+    private func unreached(_ error: AvatarStoreError) throws(ExitCode) -> AvatarStoreError {
+        guard error.code == .fetchFailed else { return error }
+        Message.error(error.messageWithAdvice)
+        throw ExitCode.unreached
     }
 
     /// Opens the store for a dry run. One of a list needs no store: a sync would make it.

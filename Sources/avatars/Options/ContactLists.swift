@@ -28,25 +28,43 @@ struct ContactLists: RepeatableRecords, Sendable {
     /// list stops the command before the first request. A file of a folder that cannot be read is a record that cannot be read.
     /// Prints a warning for each empty list.
     ///
-    /// - Parameter reading: how the lists are read.
-    /// - Throws: `AvatarStoreError` if a list cannot be read, is cut short or has an unknown format, or if columns are named
-    ///   and no list is CSV; `CancellationError`.
-    static func open(_ paths: [String], _ reading: ListReading) async throws -> ContactLists {
-        try await withBlockingThread {
-            let parts = try paths.flatMap { try Self.parts(at: $0, reading) }
+    /// - Parameters:
+    ///   - reading: how the lists are read.
+    ///   - fetch: fetches a list at a URL.
+    /// - Throws: `AvatarStoreError` if a list cannot be fetched or read, is cut short or has an unknown format, or if columns are
+    ///   named and no list is CSV; `CancellationError`.
+    static func open(
+        _ paths: [String],
+        _ reading: ListReading,
+        fetch: (ListAtURL) async throws -> ContactList
+    ) async throws -> ContactLists {
+        var fetched: [String: Part] = [:]
+        for path in paths where ListAtURL.isURL(path) {
+            let place = try ListAtURL(path)
+            var list = try await fetch(place)
+            list.columns = reading.columns
+            fetched[path] = Part(name: place.name, list: .success(list), source: place.name)
+        }
+        let lists = fetched
+        return try await withBlockingThread {
+            let parts = try paths.flatMap { path in
+                try lists[path].map { [$0] } ?? Self.parts(at: path, reading)
+            }
             guard reading.columns.isEmpty || parts.contains(where: \.isCSV) else {
                 let message = "--column needs a CSV list. Name one, or add --format csv."
                 throw AvatarStoreError(.invalidConfiguration, message)
             }
             var count = 0
-            for path in paths where !parts.contains(where: { $0.isOf(path) }) { warnOfEmpty(path) }
+            for path in paths where lists[path] == nil && !parts.contains(where: { $0.isOf(path) }) {
+                warnOfEmpty(path)
+            }
             for part in parts {
                 guard case .success(let list) = part.list else {
                     count += 1
                     continue
                 }
                 let records = try list.validate()
-                if records == 0, paths.contains(part.name) { warnOfEmpty(part.name) }
+                if records == 0, paths.contains(part.name) || part.source == part.name { warnOfEmpty(part.name) }
                 count += records
             }
             return ContactLists(parts: parts, count: count)

@@ -63,7 +63,13 @@ struct ListSync: Service {
     private func syncLists() async throws -> SyncReport {
         let lists: ContactLists
         do {
-            lists = try await ContactLists.open(paths, reading)
+            lists = try await ContactLists.open(paths, reading) { list in
+                #if HTTPOrigin
+                try await list.fetch(store.configuration.http, format: reading.format)
+                #else
+                throw AvatarStoreError(.invalidConfiguration, "This program has no HTTP client for \(list.name).")
+                #endif
+            }
         } catch let error as AvatarStoreError {
             await recordFailure()
             throw error

@@ -1,0 +1,173 @@
+import ArgumentParser
+import AvatarContacts
+import AvatarStore
+import Foundation
+
+/// A contact list at a URL. It is copied to a temporary file before it is read, so that a list that breaks off stops the sync.
+struct ListAtURL: Sendable {
+    /// The URL as given.
+    private let url: String
+    /// The name in messages and in the index: without the query, which may hold a token. Two lists that differ in it have two names.
+    let name: String
+
+    /// The maximum size of a list: 1 GiB.
+    private static let maximumBytes = 1 << 30
+
+    /// Whether `path` is a URL, and not the path of a file.
+    static func isURL(_ path: String) -> Bool {
+        let scheme = path.prefix { $0 != ":" }.lowercased()
+        return ["http", "https"].contains(scheme) && path.dropFirst(scheme.count).hasPrefix("://")
+    }
+
+    /// The list at `url`.
+    ///
+    /// - Throws: `ValidationError` if it is not a valid URL, or has a user or a password.
+    init(_ url: String) throws {
+        let key: AvatarKey
+        do {
+            key = try AvatarKey(url: url)
+        } catch {
+            throw ValidationError(
+                "The list \"\(AvatarKey.shown(url))\" is not a URL without user and password. Give tokens with --header-file."
+            )
+        }
+        self.url = key.rawValue
+        let query = key.rawValue.split(separator: "?", maxSplits: 1).dropFirst().first
+        name = "\(key)" + (query.map { " (\(Self.mark(of: String($0))))" } ?? "")
+    }
+
+    /// Eight digits that tell queries apart.
+    private static func mark(of query: String) -> String {
+        let hash = query.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        return String(String(hash, radix: 16).suffix(8))
+    }
+
+    #if HTTPOrigin
+    /// Fetches the list with the network options of `configuration`. Its host may be private, because the operator has named it, and
+    /// no redirect is followed.
+    ///
+    /// - Parameter format: the format; `nil` to tell it from the path of the URL, or from the type of the response.
+    /// - Throws: `AvatarStoreError`: `fetchFailed` if there is no answer, `unreadableList` if the answer is no list;
+    ///   `CancellationError`.
+    func fetch(_ configuration: HTTPOrigin.Configuration, format: ContactList.Format?) async throws -> ContactList {
+        var configuration = configuration
+        configuration.allowsPrivateNetworks = true
+        configuration.maximumRedirects = 0
+        let client = try HTTPOrigin(configuration: configuration)
+        let copy = try TemporaryCopy()
+        do {
+            let type = try await client.send(OriginRequest(url: url, fields: [.accept: "*/*"])) { response in
+                try require(response.head)
+                var size = 0
+                while let chunk = try await response.body.next() {
+                    size += chunk.count
+                    guard size <= Self.maximumBytes else {
+                        throw unreadable("is larger than 1 GiB, the limit of a list")
+                    }
+                    try copy.write(chunk)
+                }
+                return response.head.fields[.contentType]
+            }
+            try await client.shutdown()
+            guard let format = format ?? ContactList.Format(path: path) ?? ContactList.Format(mediaType: type) else {
+                let formats = ContactList.Format.allCases.map(\.rawValue).joined(separator: ", ")
+                throw unreadable("does not tell its format; pass --format with one of \(formats)")
+            }
+            return try copy.list(named: name, format)
+        } catch let error as OriginError {
+            try await client.shutdown()
+            switch error.kind {
+            case .tooManyRedirects: throw unreadable("redirects to another URL; name that one")
+            case .unreachable, .timeout, .offline:
+                throw AvatarStoreError(.fetchFailed, error.message, failure: error.kind)
+            default: throw AvatarStoreError(.unreadableList, error.message)
+            }
+        }
+    }
+
+    /// Refuses a response that is no list.
+    private func require(_ head: OriginHead) throws {
+        guard head.status != 200 else { return }
+        if head.status >= 500 || head.status == 429 {
+            throw AvatarStoreError(
+                .fetchFailed,
+                "\(name) responds with status \(head.status). Try again later.",
+                failure: FailureKind(status: head.status)
+            )
+        }
+        let advice = [401, 403].contains(head.status) ? "; give its token with --header-file" : ""
+        throw unreadable("responds with status \(head.status)\(advice)")
+    }
+    #endif
+
+    private func unreadable(_ problem: String) -> AvatarStoreError {
+        AvatarStoreError(.unreadableList, "\(name) \(problem).")
+    }
+
+    /// The path of the URL, whose extension may tell the format.
+    private var path: String { String(url.prefix { $0 != "?" }) }
+}
+
+extension AvatarKey {
+    /// `url` without user, password, query and fragment.
+    fileprivate static func shown(_ url: String) -> String {
+        var text = url.prefix { $0 != "?" && $0 != "#" }
+        if let start = text.range(of: "://")?.upperBound,
+            let end = text[start...].prefix(while: { $0 != "/" }).lastIndex(of: "@")
+        {
+            text = text[..<start] + text[text.index(after: end)...]
+        }
+        return String(text)
+    }
+}
+
+extension ContactList.Format {
+    /// The format that the media type `type` stands for; `nil` for one that says nothing.
+    fileprivate init?(mediaType type: String?) {
+        switch type?.prefix(while: { $0 != ";" }).lowercased().filter({ !$0.isWhitespace }) {
+        case "application/json": self = .json
+        case "application/x-ndjson", "application/jsonl": self = .ndjson
+        case "text/vcard", "text/x-vcard": self = .vcard
+        case "text/csv": self = .csv
+        case "text/ldif": self = .ldif
+        default: return nil
+        }
+    }
+}
+
+/// A temporary file that is unlinked at once.
+private final class TemporaryCopy: Sendable {
+    private let descriptor: Int32
+
+    /// - Throws: `storage` if it cannot be made.
+    init() throws {
+        let folder = FileManager.default.temporaryDirectory.path
+        let path = "\(folder)/avatars-list-\(UUID().uuidString)"
+        descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.failure("cannot create a temporary file in \(folder)") }
+        unlink(path)
+    }
+
+    deinit {
+        _ = close(descriptor)
+    }
+
+    func write(_ bytes: [UInt8]) throws {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+            guard count >= 0 || errno == EINTR else { throw Self.failure("cannot write a temporary file") }
+            rest = rest.dropFirst(max(0, count))
+        }
+    }
+
+    /// The list that was written.
+    func list(named name: String, _ format: ContactList.Format) throws -> ContactList {
+        guard lseek(descriptor, 0, SEEK_SET) == 0 else { throw Self.failure("cannot read a temporary file") }
+        return try ContactList.open(descriptor: descriptor, name: name, format: format)
+    }
+
+    private static func failure(_ step: String) -> AvatarStoreError {
+        AvatarStoreError(.storage, "The program \(step): \(String(cString: strerror(errno))).")
+    }
+}

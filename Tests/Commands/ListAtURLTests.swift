@@ -1,0 +1,118 @@
+import AvatarStoreTesting
+import Foundation
+import ProgramRunning
+import Testing
+
+/// Contact lists at URLs.
+@Suite(.timeLimit(.minutes(5)))
+struct ListAtURLTests {
+    private static let face = SampleImage.png(seed: 1, byteCount: 600)
+
+    private func list(_ ids: [String], _ origin: LoopbackOrigin, _ type: String? = nil) -> LoopbackOrigin.Response {
+        let people = ids.map { #"{"id": "\#($0)", "avatarURL": "\#(origin.url("/face.png"))"}"# }
+        var response = LoopbackOrigin.Response(body: .text("[" + people.joined(separator: ",") + "]"))
+        if let type { response.headers["Content-Type"] = type }
+        return response
+    }
+
+    private func withOrigin(_ body: (LoopbackOrigin, Workplace) async throws -> Void) async throws {
+        try await withPictures { origin in
+            origin.setResponse(.image(Self.face, cacheControl: "max-age=3600"), for: "/face.png")
+            try await body(origin, try Workplace())
+        }
+    }
+
+    @Test func listIsFetchedWithItsToken_andPrunesItsContacts() async throws {
+        try await withOrigin { origin, workplace in
+            origin.setResponse(list(["ada", "ben"], origin), for: "/people.json")
+            try workplace.write("headers", "127.0.0.1:\(origin.port) Authorization: Bearer s3cret\n")
+            let url = origin.url("/people.json?key=s3cret")
+            func sync(_ url: String) async throws -> Run {
+                try await workplace.run(
+                    "sync",
+                    url,
+                    "--header-file",
+                    "headers",
+                    "--allow-private-network",
+                    "--json",
+                    "--prune",
+                    "--store",
+                    "store"
+                )
+            }
+
+            let first = try await sync(url)
+            origin.setResponse(list(["ben"], origin), for: "/people.json")
+            let other = try await sync(origin.url("/people.json?key=other"))
+            let second = try await sync(url)
+
+            #expect(try first.status == 0 && first.object.number("fetched") == 1)
+            #expect(origin.requests.first { $0.path == "/people.json" }?.headers["Authorization"] == "Bearer s3cret")
+            #expect(try other.object.number("unlinked") == 0)
+            #expect(try second.status == 0 && second.object.number("unlinked") == 1)
+            for name in ["index.sqlite", "index.sqlite-wal"] where workplace.exists("store/" + name) {
+                let bytes = try Data(contentsOf: URL(fileURLWithPath: workplace.path("store/" + name)))
+                #expect(bytes.range(of: Data("s3cret".utf8)) == nil)
+            }
+            #expect(workplace.exists("store/index.sqlite"))
+        }
+    }
+
+    /// Pictures elsewhere are judged as ever; the host of the list was named by the operator.
+    @Test func formatComesFromTheType_andTheHostMayBePrivate() async throws {
+        try await withOrigin { origin, workplace in
+            origin.setResponse(list(["ada"], origin, "application/json; charset=utf-8"), for: "/people")
+            let run = try await workplace.run("sync", origin.url("/people"), "--json")
+            #expect(try run.object.number("contacts") == 1)
+            #expect(try run.object.objects("failures")?.first?["kind"] as? String == "forbiddenAddress")
+
+            origin.setResponse(list(["ada"], origin, "text/html"), for: "/people")
+            let unknown = try await workplace.run("sync", origin.url("/people"))
+            let given = try await workplace.run(
+                "sync",
+                origin.url("/people"),
+                "--format",
+                "json",
+                "--dry-run",
+                "--json"
+            )
+            #expect(unknown.status == 2 && unknown.messages.contains("pass --format with one of"))
+            #expect(try given.object.number("contacts") == 1)
+        }
+    }
+
+    @Test func listThatIsNotThereStopsTheSync() async throws {
+        try await withOrigin { origin, workplace in
+            origin.setResponse(.status(404), for: "/gone.json")
+            origin.setResponse(.status(401), for: "/closed.json")
+            origin.setResponse(.status(503), for: "/busy.json")
+            origin.setResponse(.redirect(to: origin.url("/closed.json")), for: "/moved.json")
+            origin.setResponse(list(["ada"], origin).behaving(.cutShort(after: 10)), for: "/half.json")
+            for (path, status, message) in [
+                ("/gone.json", 2, "responds with status 404"), ("/closed.json", 2, "give its token with --header-file"),
+                ("/busy.json", 69, "responds with status 503"), ("/moved.json", 2, "redirects to another URL"),
+                ("/half.json", 2, "/half.json"),
+            ] {
+                let run = try await workplace.run("sync", origin.url(path) + "?token=s3cret", "--prune")
+                #expect(run.status == Int32(status), "\(path): \(run.messages)")
+                #expect(run.messages.contains(message) && !run.messages.contains("s3cret"), "\(run.messages)")
+            }
+            let unreached = try await workplace.run("sync", "http://127.0.0.1:1/people.json")
+            #expect(unreached.status == 69)
+            let user = try await workplace.run("sync", "http://ada:s3cret@127.0.0.1/people.json")
+            #expect(user.status == 64 && user.messages.contains("--header-file"))
+            #expect(!user.messages.contains("s3cret"))
+        }
+    }
+
+    @Test func serverReadsTheListAgain() async throws {
+        try await withOrigin { origin, workplace in
+            origin.setResponse(list(["ada"], origin), for: "/people.json")
+            let arguments = ["--sync", origin.url("/people.json"), "--every", "1s", "--allow-private-network"]
+            let server = try await workplace.start(["serve", "--listen", "127.0.0.1:0"] + arguments)
+            try await origin.waitForRequests(2, for: "/people.json")
+            server.signal(SIGTERM)
+            #expect(try await server.end().status == 143)
+        }
+    }
+}

@@ -53,6 +53,12 @@ public struct CardFolder: Sendable {
         }
     }
 
+    /// Whether there is a folder at `path`, and no link to one. What has vanished meanwhile is none; `ListCopy` leaves it out.
+    private static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
     /// The paths of the cards below `folder`, in the order of their bytes.
     private static func names(below folder: String) throws(AvatarStoreError) -> [String] {
         var names: [String] = []
@@ -62,8 +68,7 @@ public struct CardFolder: Sendable {
             do {
                 for name in try FileManager.default.contentsOfDirectory(atPath: place) where !name.hasPrefix(".") {
                     let path = below + name
-                    let type = try FileManager.default.attributesOfItem(atPath: folder + "/" + path)[.type]
-                    if type as? FileAttributeType == .typeDirectory {
+                    if isFolder(folder + "/" + path) {
                         folders.append(path + "/")
                     } else if ContactList.Format(path: name) == .vcard {
                         names.append(path)

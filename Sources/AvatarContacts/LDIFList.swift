@@ -50,6 +50,10 @@ struct LDIFSplitter: RecordSplitter {
             hasEntry = true
             return .unreadable(line: record.line, reason: "line \(line) has no attribute with a colon")
         }
+        if let result = record.result, result.prefix(while: { $0 != " " }) != "0" {
+            // As `4 Size limit exceeded`. A sync that prunes would unlink the rest.
+            throw cursor.fault("the search did not return all entries: its result is `\(result)`", line: record.line)
+        }
         guard record.hasName else {
             // `version: 1` may stand right before the first entry, or alone.
             guard !record.names.allSatisfy(Self.outside.contains) else { return nil }
@@ -155,6 +159,8 @@ struct LDIFRecord {
     fileprivate private(set) var values: [Value] = []
     /// The kind of change, in lower case; `nil` for an entry.
     fileprivate private(set) var change: String?
+    /// The result of a search that ends here, as `0 Success`; `nil` in an entry.
+    fileprivate private(set) var result: String?
     /// Whether it has a `dn`.
     fileprivate private(set) var hasName = false
     /// The reason why the last value is incomplete; `nil` if it may be complete.
@@ -189,6 +195,7 @@ struct LDIFRecord {
         }
         if name == "changetype" { change = String(decoding: value, as: UTF8.self).lowercased() }
         if name == "dn" { hasName = true }
+        if name == "result", !hasName { result = String(decoding: value.prefix(64), as: UTF8.self) }
         guard let name = Name(rawValue: name) else { return !part.isTooLong }
         size += value.count
         guard !part.isTooLong, size <= limit else { return false }

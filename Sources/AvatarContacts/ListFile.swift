@@ -119,7 +119,7 @@ final class ListFile: Sendable {
     ///   - problem: The description of the failure in the message.
     ///   - name: The name of the list in the message.
     ///   - call: The system call; a negative result is a failure, with its cause in `errno`.
-    private static func retrying<Result: SignedInteger>(
+    fileprivate static func retrying<Result: SignedInteger>(
         _ problem: String,
         list name: String,
         call: () -> Result
@@ -166,8 +166,30 @@ final class ListCopy {
         }
         defer { _ = close(input) }
         let start = length
-        length += try ListFile.copy(from: input, to: output, name: path)
-        return start..<length
+        var buffer = [UInt8](repeating: 0, count: ListCursor.chunkBytes)
+        while true {
+            let count: Int
+            do throws(AvatarStoreError) {
+                count = try ListFile.retrying("cannot read the file", list: path) { read(input, &buffer, buffer.count) }
+            } catch {
+                // The next file follows the last whole one.
+                guard ftruncate(output, off_t(start)) == 0, lseek(output, off_t(start), SEEK_SET) >= 0 else {
+                    throw .unreadableList(name, "cannot write the temporary copy of the cards")
+                }
+                length = start
+                throw error
+            }
+            guard count > 0 else { return start..<length }
+            do throws(AvatarStoreError) {
+                try ListFile.write(buffer[..<count], to: output, name: name)
+            } catch {
+                var whole = error
+                // It is no fault of the file.
+                whole.underlying = nil
+                throw whole
+            }
+            length += count
+        }
     }
 
     /// The whole copy, to be read from now on.
@@ -187,7 +209,7 @@ extension ListFile {
     static func spooled(from input: Int32, name: String) throws(AvatarStoreError) -> ListFile {
         let output = try unnamedFile(for: name)
         do {
-            _ = try copy(from: input, to: output, name: name)
+            try copy(from: input, to: output, name: name)
         } catch {
             _ = close(output)
             throw error
@@ -211,19 +233,16 @@ extension ListFile {
         return descriptor
     }
 
-    /// Copies `input` to `output`, and returns the number of bytes.
-    fileprivate static func copy(from input: Int32, to output: Int32, name: String) throws(AvatarStoreError) -> Int {
-        var total = 0
+    private static func copy(from input: Int32, to output: Int32, name: String) throws(AvatarStoreError) {
         var buffer = [UInt8](repeating: 0, count: ListCursor.chunkBytes)
         while true {
             let count = try retrying("cannot read the list", list: name) { read(input, &buffer, buffer.count) }
-            guard count > 0 else { return total }
-            total += count
+            guard count > 0 else { return }
             try write(buffer[..<count], to: output, name: name)
         }
     }
 
-    private static func write(
+    fileprivate static func write(
         _ bytes: ArraySlice<UInt8>,
         to output: Int32,
         name: String

@@ -82,6 +82,8 @@ final class BegunTransfer: BegunRequest {
                 }
                 arrival(.success(OriginArrival(head: answer.head, body: answer.body)))
             } catch {
+                // A body that follows has no reader.
+                transfer.cancel()
                 fail(error, arrival)
             }
         }

@@ -125,10 +125,27 @@ bool avatar_exchange_set_proxy(
         && curl_easy_setopt(easy, CURLOPT_PROXYPASSWORD, password) == CURLE_OK;
 }
 
+// A peer that takes the body is not silent, even if it answers only at the end.
+static int on_progress(
+    void *context, curl_off_t expected, curl_off_t received, curl_off_t to_send, curl_off_t sent
+) {
+    avatar_exchange *exchange = context;
+    (void)expected;
+    (void)received;
+    (void)to_send;
+    if (sent > exchange->request_sent) exchange->state.last_activity = exchange->engine->now;
+    exchange->request_sent = sent;
+    return 0;
+}
+
 // A body is sent as that of a POST by another name. As an upload, libcurl would wait for "100 Continue" before each.
 static bool set_method(avatar_exchange *exchange, const avatar_request *request) {
     CURL *easy = exchange->easy;
     exchange->has_request_body = request && request->body;
+    exchange->request_sent = 0;
+    curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(easy, CURLOPT_XFERINFODATA, exchange);
+    curl_easy_setopt(easy, CURLOPT_NOPROGRESS, exchange->has_request_body ? 0L : 1L);
     if (exchange->has_request_body) {
         return curl_easy_setopt(easy, CURLOPT_POST, 1L) == CURLE_OK
             && curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_size) == CURLE_OK

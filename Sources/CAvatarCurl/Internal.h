@@ -53,6 +53,8 @@ struct avatar_exchange {
     // Whether it is a request of `avatar_exchange_set_request`: whether it has a body, and whether libcurl answers a challenge.
     bool is_whole_request;
     bool has_request_body;
+    // How much of the body was sent.
+    curl_off_t request_sent;
     bool has_login;
 
     // The request: a list for libcurl in `nodes`, its text in `fields`.

@@ -42,7 +42,8 @@ struct Avatars: ParsableCommand {
                 name: "Store",
                 subcommands: [
                     ListCommand.self, ShowCommand.self, ContactsCommand.self, StatsCommand.self, ChangesCommand.self,
-                    RemoveCommand.self, MoveCommand.self, SharedCommand.self, IgnoreCommand.self, TrimCommand.self,
+                    RemoveCommand.self, MoveCommand.self, SharedCommand.self, IgnoreCommand.self, SourcesCommand.self,
+                    TrimCommand.self,
                     VerifyCommand.self,
                     ConfigCommand.self, DoctorCommand.self, MigrateCommand.self, CompactCommand.self,
                     BackupCommand.self, RestoreCommand.self, ExportCommand.self,

@@ -110,6 +110,14 @@ struct LDIFListTests {
         }
     }
 
+    /// As a server with a limit ends a search.
+    @Test func searchWithoutAllEntriesIsUnreadable() throws {
+        let text = "dn: uid=a\nuid: a\n\n# search result\nsearch: 2\nresult: "
+        #expect(try ContactList.of(text + "0 Success\n", as: .ldif).fault() == nil)
+        let fault = try ContactList.of(text + "4 Size limit exceeded\n", as: .ldif).fault()
+        #expect(fault?.contains("did not return all entries: its result is `4 Size limit exceeded`") == true)
+    }
+
     /// A pruning sync of half a list would unlink the other half.
     @Test func listThatIsCutWithinAPhotoIsUnreadable() throws {
         let text = "dn: uid=a\nuid: a\njpegPhoto:: /9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAgGBgcGBQgHBw\n cJCQ"

@@ -37,6 +37,7 @@ import Testing
             "json", "owner", "contact", "host", "without-contact", "all", "erase", "yes", "dry-run",
         ]),
         "move": ["json", "to", "dry-run"],
+        "sources": ["json", "forget", "dry-run"],
         "shared": ["json", "minimum", "limit", "after", "ignored"],
         "ignore": ["json", "undo", "dry-run"],
         "trim": ["json", "budget", "dry-run", "progress"],

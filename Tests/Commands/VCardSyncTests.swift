@@ -110,6 +110,42 @@ import Testing
         #expect(try Set(list.objects.map { $0.text("key") }) == ["contact:ada", "contact:c0"])
     }
 
+    @Test func contactOfTwoListsOfOneCommandBelongsToBoth_andAListCanBeForgotten() async throws {
+        let workplace = try Workplace()
+        try workplace.write("a.vcf", card("ada", photo) + card("ben", photo))
+        try workplace.write("b.vcf", card("ada", photo) + card("cid", photo))
+        _ = try await workplace.run("sync", "a.vcf", "b.vcf")
+        try workplace.write("b.vcf", card("cid", photo))
+        let pruned = try await workplace.run("sync", "b.vcf", "--prune", "--json")
+        #expect(try pruned.object.number("unlinked") == 0)
+
+        let sources = try await workplace.run("sources", "--json")
+        let names = ["a.vcf", "b.vcf"].map { URL(fileURLWithPath: workplace.path($0)).standardizedFileURL.path }
+        #expect(try sources.objects.map { $0.text("source") } == names)
+        #expect(try sources.objects.map { $0.number("contacts") } == [2, 1])
+        let preview = try await workplace.run("sources", "--forget", names[0], "--dry-run", "--json")
+        let forgot = try await workplace.run("sources", "--forget", names[0], "--forget", "unknown", "--json")
+        #expect(try preview.objects.map { $0.number("unlinked") } == [2])
+        #expect(try forgot.status == 1 && forgot.objects.map { $0.number("unlinked") } == [2])
+        #expect(forgot.messages.contains("knows no list \"unknown\""))
+        let left = try await workplace.run("sources", "--json")
+        #expect(try left.objects.map { $0.text("source") } == [names[1]])
+        let list = try await workplace.run("list", "--json")
+        #expect(try list.objects.map { $0.text("key") } == ["contact:cid"])
+    }
+
+    /// A folder beside a list, whose last card is gone.
+    @Test func emptyFolderNamesNoContactAnyMore() async throws {
+        let workplace = try Workplace()
+        try FileManager.default.createDirectory(atPath: workplace.path("cards"), withIntermediateDirectories: true)
+        try workplace.write("cards/ada.vcf", card("ada", photo))
+        try workplace.write("b.vcf", card("cid", photo))
+        _ = try await workplace.run("sync", "cards", "b.vcf", "--prune")
+        try FileManager.default.removeItem(atPath: workplace.path("cards/ada.vcf"))
+        let run = try await workplace.run("sync", "cards", "b.vcf", "--prune", "--json")
+        #expect(try run.object.number("unlinked") == 1)
+    }
+
     @Test func folderOfCardsIsOneList() async throws {
         let workplace = try Workplace()
         try FileManager.default.createDirectory(atPath: workplace.path("cards/work"), withIntermediateDirectories: true)

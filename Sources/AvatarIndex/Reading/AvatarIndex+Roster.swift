@@ -133,6 +133,29 @@ extension AvatarIndex {
     /// The query of the digests of a contact's addresses. Its parameter is the contact.
     private static let addressesOfContact = "SELECT digest FROM contact_address WHERE contact = ?"
 
+    /// The lists with names, in the order of the names, and how many contacts each names. Reads all contacts once for each.
+    package func lists() throws -> [(name: String, contacts: Int)] {
+        try readers.read { connection in
+            try connection.rows(
+                """
+                SELECT name, (SELECT count(*) FROM contact WHERE named_by & (1 << source.id) <> 0) AS contacts
+                FROM source ORDER BY name
+                """,
+                []
+            ) { (name: $0.text("name"), contacts: Int($0.integer("contacts"))) }
+        }
+    }
+
+    /// A page of the contacts that the lists with the bits of `mask` name and no other list, in the order of their bytes.
+    package func contacts(namedOnlyBy mask: Int64, after contact: String, limit: Int) throws -> [String] {
+        try readers.read { connection in
+            try connection.rows(
+                "SELECT contact FROM contact WHERE contact > ? AND named_by = ? ORDER BY contact LIMIT ?",
+                [contact, mask, limit]
+            ) { $0.text("contact") }
+        }
+    }
+
     /// The bits of those of the lists `names` that the index knows.
     package func mask(ofLists names: some Sequence<String>) throws -> Int64 {
         try readers.read { connection in

@@ -34,16 +34,38 @@ extension IndexTransaction {
     /// - Throws: `invalidConfiguration` if the index knows as many lists as it can.
     package func number(ofList name: String) throws -> Int {
         if let number = try integer("SELECT id FROM source WHERE name = ?", [name]) { return Int(number) }
-        let taken = Set(try rows("SELECT id FROM source", []) { $0.integer("id") })
+        var taken = Set(try rows("SELECT id FROM source", []) { $0.integer("id") })
+        if taken.count == 62 {
+            // A list that names no contact any more gives its number up.
+            let unused = try rows(
+                "SELECT id FROM source WHERE NOT EXISTS (SELECT 1 FROM contact WHERE named_by & (1 << source.id) <> 0)",
+                []
+            ) { $0.integer("id") }
+            for number in unused { try run(KeepsHits("DELETE FROM source WHERE id = ?"), [number]) }
+            taken.subtract(unused)
+        }
         guard let free = (0...61).first(where: { !taken.contains(Int64($0)) }) else {
             throw AvatarStoreError(
                 .invalidConfiguration,
                 "The store knows 62 lists, as many as it can, so \"\(name)\" cannot be added. Give lists that take each other's "
-                    + "place one name."
+                    + "place one name (`--list-name`), and forget those that are gone (`avatars sources --forget`)."
             )
         }
         try run(KeepsHits("INSERT INTO source (id, name) VALUES (?, ?)"), [free, name])
         return free
+    }
+
+    /// Forgets the list `name`: it names no contact any more.
+    ///
+    /// - Returns: whether the index knew it.
+    package func forget(list name: String) throws -> Bool {
+        guard let number = try integer("SELECT id FROM source WHERE name = ?", [name]) else { return false }
+        try run(
+            KeepsHits("UPDATE contact SET named_by = named_by & ~(1 << ?1) WHERE named_by & (1 << ?1) <> 0"),
+            [number]
+        )
+        try run(KeepsHits("DELETE FROM source WHERE id = ?"), [number])
+        return true
     }
 
     /// Records that the lists with the bits of `mask` name `contact` no more.

@@ -94,7 +94,7 @@ struct SyncPreviewCounter {
     private var planner: SyncPlanner
     private var preview = SyncPreview()
     /// Contacts that no source has a picture for, and that would lose others.
-    private var withFormerImages = 0
+    private var withFormerImages: [String] = []
 
     /// A counter for a sync with `options` that begins now.
     ///
@@ -133,9 +133,9 @@ struct SyncPreviewCounter {
         case .contact: preview.contacts += 1
         case .image(let image): count(image)
         case .photos(let photos): try count(photos.listed)
-        case .withoutImage(_, let former):
+        case .withoutImage(let contact, let former):
             preview.withoutImage += 1
-            withFormerImages += former.isEmpty ? 0 : 1
+            if let contact, !former.isEmpty { withFormerImages.append(contact) }
         case .refused(let text, let contact, let error, let place):
             fail(.init(refused: text, error, contact: contact, at: place))
         case .postponed(let count, let reason): skip(reason, count)
@@ -194,12 +194,14 @@ struct SyncPreviewCounter {
             return
         }
         let mask = try parts.index.mask(ofLists: options.listNames)
-        let leaving = try PruneCount(parts.index, mask: mask) { planner.leavers(among: $0) }
+        let leaving = try PruneCount(parts.index, mask: mask, withoutImage: withFormerImages) {
+            planner.leavers(among: $0)
+        }
         guard options.prunesAll || !leaving.isTooMany else {
             preview.keptLeavers = leaving.leavers
             return
         }
-        preview.unlinked += withFormerImages + leaving.leavers
+        preview.unlinked += leaving.leavers
     }
 
     private mutating func skip(_ reason: SkipReason, _ count: Int = 1) {

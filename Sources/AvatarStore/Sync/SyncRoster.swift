@@ -19,6 +19,8 @@ final class SyncRoster {
     private var masks: [String?: Int64] = [:]
     /// The bits of all named lists of the sync.
     private(set) var mask: Int64 = 0
+    /// The bits of lists whose record of a contact does not count, because another one follows.
+    private var further: [String: Int64] = [:]
     /// Contacts not written yet.
     private var waiting: [ListedContact] = []
 
@@ -56,6 +58,9 @@ final class SyncRoster {
     ///
     /// - Throws: an error of the index or the disk.
     func note(_ items: [SyncItem]) async throws {
+        for case .duplicate(let record) in items where masks.count > 1 {
+            further[record.contact, default: 0] |= masks[record.place?.list] ?? 0
+        }
         var listed: [ListedContact] = []
         for case .contact(let contact, let emails) in items {
             _ = named?.insert(contact.id)
@@ -64,7 +69,7 @@ final class SyncRoster {
                     id: contact.id,
                     name: keepsNames ? contact.name?.displayName : nil,
                     addresses: keepsAddresses ? EmailAddress.digests(of: emails) : nil,
-                    namedBy: masks[contact.list] ?? masks[nil] ?? 0
+                    namedBy: (masks[contact.list] ?? masks[nil] ?? 0) | (further.removeValue(forKey: contact.id) ?? 0)
                 )
             )
         }
@@ -134,7 +139,7 @@ extension StoreWriter {
     }
 
     /// Removes `contacts`, their names and the digests of their addresses.
-    fileprivate func removeContacts(_ contacts: [String]) throws {
+    func removeContacts(_ contacts: [String]) throws {
         guard !contacts.isEmpty else { return }
         try write { transaction in
             for contact in contacts { try transaction.removeContact(contact) }

@@ -51,7 +51,10 @@ struct SyncUnlinking {
             return
         }
         if !options.prunesAll {
-            let leaving = try PruneCount(index, mask: roster.mask) { planning.leavers(among: $0) }
+            let former = contacts.toPrune.map(\.contact)
+            let leaving = try PruneCount(index, mask: roster.mask, withoutImage: former) {
+                planning.leavers(among: $0)
+            }
             guard !leaving.isTooMany else { return tally.update { $0.keptLeavers = leaving.leavers } }
         }
         let others = try index.named(contacts.toPrune.map(\.contact), byOthersThan: roster.mask)
@@ -97,7 +100,7 @@ struct SyncUnlinking {
 struct PruneCount {
     /// The contacts with an image that the list names, or named before.
     private(set) var contacts = 0
-    /// Those of them that the list omits and no other named list names.
+    /// Those of them that would lose their images, and that no other named list names.
     private(set) var leavers = 0
 
     /// Whether they are so many that the list may be at fault.
@@ -107,9 +110,17 @@ struct PruneCount {
     ///
     /// - Parameters:
     ///   - mask: the bits of the lists of the sync.
+    ///   - withoutImage: contacts of the lists that lose their images, because no source has one for them.
     ///   - omitted: those of some contacts that the lists omit.
     /// - Throws: an error of the index.
-    init(_ index: AvatarIndex, mask: Int64, omitted: ([String]) -> [String]) throws {
+    init(
+        _ index: AvatarIndex,
+        mask: Int64,
+        withoutImage: [String],
+        omitted: ([String]) -> [String]
+    ) throws {
+        let former = Set(withoutImage).subtracting(omitted(withoutImage))
+        leavers = try former.count - index.named(Array(former), byOthersThan: mask).count
         var last = ""
         while true {
             let page = try index.contacts(after: last, limit: 512)

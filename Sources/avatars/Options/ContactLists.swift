@@ -19,6 +19,8 @@ struct ContactLists: RepeatableRecords, Sendable {
 
     /// The lists in the order of the arguments, and of the files in a folder.
     private let parts: [Part]
+    /// The names of all lists and folders, also of those without a record.
+    private let sources: [String]
     /// The number of records in all lists together. A file of a folder that cannot be read is one.
     let count: Int
     /// The lists that have been read to their end and whose images are not read.
@@ -67,8 +69,14 @@ struct ContactLists: RepeatableRecords, Sendable {
                 if records == 0, paths.contains(part.name) || part.source == part.name { warnOfEmpty(part.name) }
                 count += records
             }
-            return ContactLists(parts: parts, count: count)
+            let sources = paths.compactMap { path in lists[path].flatMap(\.source) ?? absolute(path) }
+            return ContactLists(parts: parts, sources: sources, count: count)
         }
+    }
+
+    /// The absolute path; `nil` for standard input.
+    private static func absolute(_ path: String) -> String? {
+        path == "-" ? nil : URL(fileURLWithPath: path).standardizedFileURL.path
     }
 
     private static func warnOfEmpty(_ name: String) {
@@ -77,20 +85,21 @@ struct ContactLists: RepeatableRecords, Sendable {
 
     /// Tells `options` the names of the lists: `name` for one list, else the absolute path of each.
     func setNames(of options: inout SyncOptions, as name: String?) {
-        let sources = Set(parts.map(\.source))
         guard parts.count > 1 || sources.count > 1 else {
-            options.list = name ?? parts.first?.source
+            options.list = name ?? sources.first
             return
         }
         // The files of a folder are one list.
         let named = parts.compactMap { part in (name ?? part.source).map { (part.recordName, $0) } }
-        options.lists = Dictionary(named) { first, _ in first }
+        // A folder without a card has no record, and names no contact any more.
+        let empty = sources.map { ("folder " + $0, name ?? $0) }
+        options.lists = Dictionary(named + empty) { first, _ in first }
     }
 
     /// The list at `path`, or the files of the folder.
     private static func parts(at path: String, _ reading: ListReading) throws -> [Part] {
         guard path != "-" else { return [Part(name: path, list: .success(try open(path, reading)), source: nil)] }
-        let source = URL(fileURLWithPath: path).standardizedFileURL.path
+        let source = absolute(path)
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
             return [Part(name: path, list: .success(try open(path, reading)), source: source)]

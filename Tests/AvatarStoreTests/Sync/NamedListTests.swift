@@ -41,6 +41,11 @@ struct NamedListTests {
         try fixture.store.index.contacts(after: "", limit: 1000)
     }
 
+    /// A contact of the list with this number.
+    private static func contact(_ number: Int) -> ListedContact {
+        ListedContact(id: "n\(number)", name: nil, namedBy: 1 << Int64(number))
+    }
+
     private func numbers(_ range: Range<Int>) -> [String] { range.map { "c\($0)" } }
 
     @Test func pruningByOneListKeepsTheContactsOfAnother() async throws {
@@ -158,12 +163,21 @@ struct NamedListTests {
             for number in [0, 60, 61] { _ = try await sync(fixture, "list \(number)", ["c\(number)"]) }
             #expect(try linked(fixture).count == 3)
 
+            try await writer.write { transaction in
+                for number in 1..<60 { try transaction.record(Self.contact(number), sortName: nil) }
+            }
             await #expect {
                 _ = try await sync(fixture, "one more", ["ada"])
             } throws: {
                 ($0 as? AvatarStoreError)?.message.contains("knows 62 lists") == true
             }
             await #expect(throws: AvatarStoreError.self) { _ = try await sync(fixture, "", ["ada"]) }
+            #expect(try await fixture.store.forget(list: "list 7") == 1)
+            #expect(try await fixture.store.forget(list: "list 7") == nil)
+            _ = try await sync(fixture, "one more", ["c60"], prunes: false)
+            // A list that names no contact gives its number up.
+            _ = try await sync(fixture, "one more", ["c0"])
+            _ = try await sync(fixture, "one more", [], prunes: false)
             // The last one has the highest bit, and prunes its own.
             _ = try await sync(fixture, "list 61", ["ada"])
             #expect(try linked(fixture) == ["ada", "c0", "c60"])

@@ -2,25 +2,18 @@ package import AvatarCore
 import AvatarOriginRules
 import CAvatarCurl
 
-/// A request of any method to a server that the operator has named, such as an object store: whole bodies both ways, and a login.
+/// A request of any method to a server that the operator has named, such as an object store: whole bodies both ways, signed.
 /// No redirect is followed.
 package struct ServerRequest: Sendable {
-    /// A user with a password, or a key with its secret.
-    package struct Login: Sendable {
-        /// How the server learns of the password.
-        package enum Way: Sendable {
-            /// As it asks (RFC 9110 section 11): Digest or Negotiate, and Basic if that is allowed.
-            case challenge(allowsBasic: Bool)
-            /// As a signature of Amazon (Signature Version 4) with these parameters, which covers the body and all header fields.
-            case signature(String)
-        }
-
-        let user: String
+    /// How a request is signed: Signature Version 4 of Amazon, which covers the body and all header fields.
+    package struct Signature: Sendable {
+        let key: String
         let secret: String
-        let way: Way
+        /// As libcurl takes them, such as `aws:amz:us-east-1:s3`.
+        let parameters: String
 
-        package init(user: String, secret: String, _ way: Way) {
-            (self.user, self.secret, self.way) = (user, secret, way)
+        package init(key: String, secret: String, parameters: String) {
+            (self.key, self.secret, self.parameters) = (key, secret, parameters)
         }
     }
 
@@ -34,14 +27,14 @@ package struct ServerRequest: Sendable {
     package let body: [UInt8]?
     /// The maximum size of the body of a response with a status below 300. Others are cut off after 64 KiB.
     package let bodyLimit: Int
-    /// The login; `nil` without one.
-    package var login: Login?
+    /// The signature; `nil` without one.
+    package var signature: Signature?
     /// The maximum time for all of it, in milliseconds; 0 for no limit.
     package var timeout = 0
     /// Whether it gets a new connection.
     package var needsConnection = false
 
-    /// A request without a login.
+    /// A request without a signature.
     package init(_ method: String, _ url: String, fields: [String] = [], body: [UInt8]? = nil, bodyLimit: Int) {
         (self.method, self.url, self.fields) = (method, url, fields)
         (self.body, self.bodyLimit) = (body, bodyLimit)
@@ -91,8 +84,8 @@ package struct ServerRequest: Sendable {
             url.withCString { url in
                 // An empty body has an address too.
                 withBody { body in
-                    withLogin { login in
-                        var request = login
+                    withSignature { signed in
+                        var request = signed
                         (request.method, request.url) = (method, url)
                         (request.body, request.body_size) = (body?.baseAddress, self.body?.count ?? 0)
                         request.timeout_ms = timeout
@@ -109,21 +102,14 @@ package struct ServerRequest: Sendable {
         return (body + [0]).withUnsafeBufferPointer(work)
     }
 
-    private func withLogin(_ work: (avatar_request) -> Bool) -> Bool {
-        guard let login else { return work(avatar_request()) }
-        return login.user.withCString { user in
-            login.secret.withCString { secret in
-                var request = avatar_request()
-                (request.user, request.secret) = (user, secret)
-                switch login.way {
-                case .challenge(let allowsBasic):
-                    request.allows_basic = allowsBasic
+    private func withSignature(_ work: (avatar_request) -> Bool) -> Bool {
+        guard let signature else { return work(avatar_request()) }
+        return signature.key.withCString { key in
+            signature.secret.withCString { secret in
+                signature.parameters.withCString { parameters in
+                    var request = avatar_request()
+                    (request.user, request.secret, request.signature) = (key, secret, parameters)
                     return work(request)
-                case .signature(let parameters):
-                    return parameters.withCString { parameters in
-                        request.signature = parameters
-                        return work(request)
-                    }
                 }
             }
         }

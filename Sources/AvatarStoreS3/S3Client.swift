@@ -77,10 +77,10 @@ final class S3Client: Sendable {
         fields.append("User-Agent: AvatarStore")
         if let token = credentials.sessionToken { fields.append("x-amz-security-token: " + token) }
         var request = ServerRequest(method, url, fields: fields, body: body, bodyLimit: bodyLimit)
-        request.login = ServerRequest.Login(
-            user: credentials.accessKey,
+        request.signature = ServerRequest.Signature(
+            key: credentials.accessKey,
             secret: credentials.secretKey,
-            .signature(signature)
+            parameters: signature
         )
         (request.timeout, request.needsConnection) = (timeout, needsConnection)
         do {

@@ -165,8 +165,6 @@ int avatar_on_request(void *context, char *peer, char *local, int peer_port, int
     avatar_exchange *exchange = context;
     avatar_exchange_state *state = &exchange->state;
     (void)local;
-    // libcurl answers the challenge of the response that it has had (RFC 9110 section 11).
-    if (exchange->has_login && state->is_head_complete) avatar_forget_response(exchange);
     if (state->is_direct && !allows_peer(exchange->engine, peer)) {
         state->refusal = AVATAR_FORBIDDEN;
         return CURL_PREREQFUNC_ABORT;

@@ -160,13 +160,9 @@ static bool set_method(avatar_exchange *exchange, const avatar_request *request)
 static bool set_login(CURL *easy, const avatar_request *request) {
     const char *signature = request ? request->signature : NULL;
     CURLcode code = curl_easy_setopt(easy, (CURLoption)CURLOPT_AWS_SIGV4, signature);
-    if (signature) {
-        if (code != CURLE_OK) return false;
-    } else {
-        long ways = (long)(CURLAUTH_DIGEST | CURLAUTH_NEGOTIATE);
-        if (!request || request->allows_basic) ways |= (long)CURLAUTH_BASIC;
-        curl_easy_setopt(easy, CURLOPT_HTTPAUTH, ways);
-    }
+    if (signature && code != CURLE_OK) return false;
+    // The signature has set another way.
+    if (!signature) curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
     return curl_easy_setopt(easy, CURLOPT_USERNAME, request ? request->user : NULL) == CURLE_OK
         && curl_easy_setopt(easy, CURLOPT_PASSWORD, request ? request->secret : NULL) == CURLE_OK;
 }
@@ -174,7 +170,6 @@ static bool set_login(CURL *easy, const avatar_request *request) {
 bool avatar_exchange_set_request(avatar_exchange *exchange, const avatar_request *request) {
     CURL *easy = exchange->easy;
     exchange->is_whole_request = request != NULL;
-    exchange->has_login = request && request->user && !request->signature;
     // Signed requests have a connection each: HTTP/2 would put all of them on one, and few services have it.
     bool is_signed = request && request->signature;
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)(is_signed ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS));
@@ -223,7 +218,7 @@ static bool set_pins(avatar_exchange *exchange, const uint8_t *pins, size_t size
     return curl_easy_setopt(exchange->easy, CURLOPT_RESOLVE, exchange->pins) == CURLE_OK;
 }
 
-void avatar_forget_response(avatar_exchange *exchange) {
+static void forget_response(avatar_exchange *exchange) {
     avatar_exchange_state *state = &exchange->state;
     state->attempts = state->status = state->version = state->refusal = state->socket_error = 0;
     state->is_head_complete = state->is_redirect = state->is_paused = false;
@@ -248,7 +243,7 @@ bool avatar_exchange_start(
     avatar_exchange *exchange, const char *target, const uint8_t *fields, size_t fields_size, const uint8_t *pins,
     size_t pins_size, bool needs_connection
 ) {
-    avatar_forget_response(exchange);
+    forget_response(exchange);
     if (curl_easy_setopt(exchange->easy, CURLOPT_REQUEST_TARGET, target) != CURLE_OK) return false;
     if (!set_fields(exchange, fields, fields_size) || !set_pins(exchange, pins, pins_size)) return false;
     curl_easy_setopt(exchange->easy, CURLOPT_FRESH_CONNECT, needs_connection ? 1L : 0L);

@@ -50,12 +50,11 @@ struct avatar_exchange {
     // Whether the connection has brought a response over HTTP/1 to an earlier request.
     bool uses_kept;
 
-    // Whether it is a request of `avatar_exchange_set_request`: whether it has a body, and whether libcurl answers a challenge.
+    // Whether it is a request of `avatar_exchange_set_request`, and whether that has a body.
     bool is_whole_request;
     bool has_request_body;
     // How much of the body was sent.
     curl_off_t request_sent;
-    bool has_login;
 
     // The request: a list for libcurl in `nodes`, its text in `fields`.
     struct curl_slist *nodes;
@@ -95,9 +94,6 @@ int avatar_on_request(void *exchange, char *peer, char *local, int peer_port, in
 
 // Records that the connection of the exchange has brought a response.
 void avatar_keep_connection(avatar_exchange *exchange);
-
-// Forgets what came of an earlier request.
-void avatar_forget_response(avatar_exchange *exchange);
 
 // Puts the exchange on the list of those that are ready.
 void avatar_make_ready(avatar_exchange *exchange);

@@ -23,7 +23,7 @@ import Testing
         ["path", "name:x"],
         ["stats"], ["stats", "--format", "prometheus"], ["changes"], ["config"], ["config", "budget"],
         ["config", "budget", "1MB", "--dry-run"], ["migrate", "--status"], ["migrate", "--dry-run"],
-        ["shared"], ["shared", "--ignored"], ["ignore", String(repeating: "0", count: 64)],
+        ["shared"], ["shared", "--ignored"], ["sources"], ["ignore", String(repeating: "0", count: 64)],
         ["ignore", String(repeating: "0", count: 64), "--dry-run"],
         ["backup", "copy"], ["export", "copy"], ["sync", "--dry-run"],
     ]

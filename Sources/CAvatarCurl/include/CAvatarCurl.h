@@ -189,14 +189,12 @@ typedef struct {
     // The body; NULL for none.
     const uint8_t *body;
     size_t body_size;
-    // The user and the password or secret; NULL for none. Not one string, because a key may contain a colon.
+    // The key and the secret of a signature; NULL for none. Not one string, because a key may contain a colon.
     const char *user;
     const char *secret;
-    // The parameters of a signature of Amazon (Signature Version 4), such as "aws:amz:us-east-1:s3", which covers all header
-    // fields; NULL to authenticate as the server asks.
+    // The parameters of the signature of Amazon (Signature Version 4), such as "aws:amz:us-east-1:s3", which covers all header
+    // fields; NULL for none.
     const char *signature;
-    // Whether the password may be sent as it is.
-    bool allows_basic;
     // The most time for all of it; 0 for no limit.
     long timeout_ms;
 } avatar_request;

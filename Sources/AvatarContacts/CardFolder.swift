@@ -53,7 +53,7 @@ public struct CardFolder: Sendable {
         }
     }
 
-    /// Whether there is a folder at `path`, and no link to one. What has vanished meanwhile is none; `ListCopy` leaves it out.
+    /// Whether `path` is a folder, and not a link to one. A file that has vanished meanwhile is no folder; `ListCopy` leaves it out.
     private static func isFolder(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR

@@ -41,7 +41,7 @@ struct LDIFSplitter: RecordSplitter {
         return nil
     }
 
-    /// The raw record of what was read; `nil` if it is none of a contact.
+    /// The raw record of `record`; `nil` for the end of a search and other records outside entries.
     private mutating func raw(_ record: LDIFRecord, isDropped: Bool) throws(AvatarStoreError) -> RawRecord? {
         if let line = record.malformedLine {
             guard hasEntry || record.hasName else {
@@ -165,7 +165,7 @@ struct LDIFRecord {
     fileprivate private(set) var hasName = false
     /// The reason why the last value is incomplete; `nil` if it may be complete.
     fileprivate private(set) var endFault: String?
-    /// The first line that is no attribute with a value; `nil` if there is none.
+    /// The first line without an attribute and a colon; `nil` if all lines have both.
     fileprivate private(set) var malformedLine: Int?
     private var size = 0
     private let limit: Int
@@ -287,7 +287,7 @@ struct EntryDecoder {
         RecordFault(reason: "`\(value.name.spelling)` \(problem)")
     }
 
-    /// The text of a GUID of Active Directory, whose first three groups have their bytes in reverse; `nil` if it is none.
+    /// The text of a GUID of Active Directory, whose first three groups have their bytes in reverse; other bytes as text.
     private static func guid(_ bytes: [UInt8]) -> String? {
         guard bytes.count == 16 else { return String(validating: bytes, as: UTF8.self) }
         let order = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15].map { bytes[$0] }

@@ -117,7 +117,7 @@ package struct ServerRequest: Sendable {
 }
 
 extension HTTPOrigin {
-    /// The version of libcurl as 0xXXYYZZ; 0 if there is none that can be loaded.
+    /// The version of libcurl as 0xXXYYZZ; 0 without a libcurl that can be loaded.
     package static var libraryVersion: UInt32 { avatar_curl_version() }
 
     /// Sends `request`, and returns its response with the whole body.

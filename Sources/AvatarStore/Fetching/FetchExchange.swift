@@ -73,7 +73,7 @@ extension Fetcher {
         return try await finish(exchange, arrival)
     }
 
-    /// The result of an interrupted download that is resumed; `nil` if there is none, or it does not go on.
+    /// The result of resuming an interrupted download; `nil` without one, or if it cannot go on.
     private func resumed(
         _ target: FetchTarget,
         _ tally: Tally,

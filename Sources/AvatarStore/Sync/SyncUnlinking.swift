@@ -103,7 +103,7 @@ struct PruneCount {
     /// Those of them that would lose their images, and that no other named list names.
     private(set) var leavers = 0
 
-    /// Whether they are so many that the list may be at fault.
+    /// Whether the list may be at fault: more than half of the contacts, and more than 20, would lose their images.
     var isTooMany: Bool { leavers > 20 && 2 * leavers > contacts }
 
     /// Counts the contacts of `index`.

@@ -180,7 +180,7 @@ bool avatar_exchange_set_proxy(
     avatar_exchange *exchange, int scheme, const char *proxy, bool tunnels, const char *user, const char *password
 );
 
-// What a request to a server has besides its header fields. The strings and the body are copied.
+// The parts of a request to a server besides its header fields. The strings and the body are copied.
 typedef struct {
     // "GET", "PUT" or another method.
     const char *method;

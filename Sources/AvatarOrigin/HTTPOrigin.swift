@@ -130,10 +130,7 @@ public final class HTTPOrigin: OriginClient {
     func transfer(_ hops: RedirectChain, _ request: OriginRequest) async throws -> Transfer {
         let message = HopRequest(hops, fields: request.fields, configuration: configuration)
         let facts = try knownOrigins.facts(of: message.origin, in: hops.url)
-        var addresses = facts.addresses ?? []
-        if facts.addresses == nil { addresses = try await hostGuard.admit(hops.url, along: facts.route) }
-        var proxyAddresses: [IPAddress] = []
-        if let proxy = facts.route.proxy { proxyAddresses = try await self.addresses(of: proxy, for: hops.url) }
+        let (addresses, proxyAddresses) = try await self.addresses(facts, of: hops.url)
         return transfer(message, at: hops.url, facts, addresses, proxyAddresses, for: request)
     }
 
@@ -154,10 +151,7 @@ public final class HTTPOrigin: OriginClient {
         let hops = try RedirectChain(from: OriginRequest(url: request.url), limit: 0)
         let message = HopRequest(hops, fields: HTTPFields(), configuration: configuration)
         let facts = try knownOrigins.facts(of: message.origin, in: hops.url)
-        var addresses = facts.addresses ?? []
-        if facts.addresses == nil { addresses = try await hostGuard.admit(hops.url, along: facts.route) }
-        var proxyAddresses: [IPAddress] = []
-        if let proxy = facts.route.proxy { proxyAddresses = try await self.addresses(of: proxy, for: hops.url) }
+        let (addresses, proxyAddresses) = try await self.addresses(facts, of: hops.url)
         return Transfer(
             Hop(
                 url: hops.url,
@@ -172,6 +166,17 @@ public final class HTTPOrigin: OriginClient {
             on: driver,
             willSend: {}
         )
+    }
+
+    /// The addresses of the host of `url`, which is judged, and of the proxy.
+    private func addresses(
+        _ facts: KnownOrigins.Facts,
+        of url: AvatarKey
+    ) async throws -> (host: [IPAddress], proxy: [IPAddress]) {
+        var addresses = facts.addresses ?? []
+        if facts.addresses == nil { addresses = try await hostGuard.admit(url, along: facts.route) }
+        guard let proxy = facts.route.proxy else { return (addresses, []) }
+        return (addresses, try await self.addresses(of: proxy, for: url))
     }
 
     private func pins(

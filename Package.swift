@@ -33,6 +33,7 @@ let package = Package(
     products: [
         .library(name: "AvatarStore", targets: ["AvatarStore"]),
         .library(name: "AvatarContacts", targets: ["AvatarContacts"]),
+        .library(name: "AvatarAddressBooks", targets: ["AvatarAddressBooks"]),
         .library(name: "AvatarPlaceholder", targets: ["AvatarPlaceholder"]),
         .library(name: "AvatarPlaceholderPNG", targets: ["AvatarPlaceholderPNG"]),
         .library(name: "AvatarStoreService", targets: ["AvatarStoreService"]),
@@ -119,7 +120,7 @@ let package = Package(
                 .embedInCode("0014_ignored_picture.sql"), .embedInCode("0015_text_setting.sql"),
                 .embedInCode("0016_shared_tier.sql"), .embedInCode("0017_over_budget.sql"),
                 .embedInCode("0018_failure_message.sql"), .embedInCode("0019_host_window.sql"),
-                .embedInCode("0020_source.sql"),
+                .embedInCode("0020_source.sql"), .embedInCode("0021_address_book.sql"),
             ],
             swiftSettings: swiftSettings
         ),
@@ -254,6 +255,25 @@ let package = Package(
             dependencies: ["AvatarCore", "AvatarImages", "AvatarDigest"],
             swiftSettings: swiftSettings
         ),
+        // The pull reader of the system's libxml2, which the first use loads.
+        .target(
+            name: "CAvatarXML",
+            linkerSettings: [
+                .linkedLibrary("xml2", .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
+                .linkedLibrary("dl", .when(platforms: [.linux])),
+            ]
+        ),
+        // Address books on CardDAV servers, as sources of a sync. A separate product, because it needs libcurl and libxml2.
+        .target(
+            name: "AvatarAddressBooks",
+            dependencies: [
+                "AvatarContacts", "AvatarCore", "AvatarFiles", "AvatarIndex", "AvatarOrigin", "AvatarOriginRules",
+                "AvatarStore",
+                "CAvatarXML",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: swiftSettings
+        ),
         // Placeholders for contacts without a picture. It has no dependencies, so a front end can use it alone.
         .target(name: "AvatarPlaceholder", swiftSettings: swiftSettings),
         // Placeholders as PNG. A separate product, because text in all scripts needs the system's text libraries.
@@ -308,6 +328,7 @@ let package = Package(
             name: "avatars",
             dependencies: [
                 "AvatarStore",
+                "AvatarAddressBooks",
                 "AvatarContacts",
                 "AvatarPlaceholder",
                 "AvatarStoreHTTP",
@@ -394,6 +415,14 @@ let package = Package(
                     condition: isDevelopment
                         ? .when(platforms: [.linux]) : .when(platforms: [.linux], traits: ["PlaceholderPNG"])
                 ),
+            ],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "AvatarAddressBooksTests",
+            dependencies: [
+                "AvatarAddressBooks", "AvatarCore", "AvatarFiles", "AvatarStore", "AvatarStoreTesting",
+                "ProgramRunning",
             ],
             swiftSettings: swiftSettings
         ),
@@ -498,7 +527,8 @@ let package = Package(
         .testTarget(
             name: "InterfaceTests",
             dependencies: [
-                "AvatarStore", "AvatarStoreHTTP", "AvatarStoreService", "AvatarContacts", "AvatarPlaceholder",
+                "AvatarStore", "AvatarStoreHTTP", "AvatarStoreService", "AvatarContacts", "AvatarAddressBooks",
+                "AvatarPlaceholder",
                 "AvatarPlaceholderPNG", "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreS3", "AvatarStoreTesting",
                 "AvatarRenditions",
                 "ProgramRunning",
@@ -521,8 +551,8 @@ let package = Package(
         .testTarget(
             name: "PageExampleTests",
             dependencies: [
-                "AvatarStore", "AvatarStoreHTTP", "AvatarStoreService", "AvatarContacts", "AvatarFrontEnds",
-                "AvatarPublisher", "AvatarStoreTesting",
+                "AvatarStore", "AvatarStoreHTTP", "AvatarStoreService", "AvatarAddressBooks", "AvatarContacts",
+                "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreTesting",
                 .product(name: "OpenCombine", package: "OpenCombine", condition: trait("OpenCombine")),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird", condition: trait("Command")),

@@ -69,7 +69,7 @@ extension LoopbackOrigin {
 }
 
 extension LoopbackOrigin {
-    /// A request as it arrived. Its body, if it had one, was read and discarded.
+    /// A request as it arrived.
     public struct Request: Sendable {
         /// The method, such as `GET`.
         public let method: String
@@ -79,13 +79,16 @@ extension LoopbackOrigin {
         public let path: String
         /// The header fields.
         public let headers: Headers
+        /// The first MiB of its body; the rest was discarded.
+        package let body: [UInt8]
         /// The number of its connection, counted from 1. Requests with equal numbers shared a connection.
         public let connection: Int
 
         /// Whether the client lets the connection stay open after the response.
         let keepsAlive: Bool
 
-        init(_ head: HTTPRequestHead, connection: Int) {
+        init(_ head: HTTPRequestHead, body: [UInt8], connection: Int) {
+            self.body = body
             method = head.method.rawValue
             target = head.uri
             path = head.uri.utf8.firstIndex(of: UInt8(ascii: "?")).map { String(head.uri[..<$0]) } ?? head.uri

@@ -19,6 +19,8 @@ final class OriginConnection: ChannelInboundHandler {
     private var number = 0
     /// The head of the request that is being read.
     private var head: HTTPRequestHead?
+    /// Its body so far.
+    private var body: [UInt8] = []
     /// Complete requests without a response yet.
     private var pipelined: [LoopbackOrigin.Request] = []
     /// Whether a response is under way, even one that is never sent.
@@ -58,12 +60,13 @@ final class OriginConnection: ChannelInboundHandler {
         switch unwrapInboundIn(data) {
         case .head(let head):
             self.head = head
-        case .body:
-            break
+        case .body(let part):
+            body.append(contentsOf: part.readableBytesView.prefix((1 << 20) - body.count))
         case .end:
             guard let head else { return }
             self.head = nil
-            pipelined.append(LoopbackOrigin.Request(head, connection: number))
+            pipelined.append(LoopbackOrigin.Request(head, body: body, connection: number))
+            body = []
             answerNext(context)
         }
     }

@@ -2,8 +2,8 @@ package import AvatarCore
 import AvatarOriginRules
 import CAvatarCurl
 
-/// A request of any method to a server that the operator has named, such as an object store: whole bodies both ways, signed.
-/// No redirect is followed.
+/// A request of any method to a server that the operator has named, such as an object store or an address book. No redirect is
+/// followed.
 package struct ServerRequest: Sendable {
     /// How a request is signed: Signature Version 4 of Amazon, which covers the body and all header fields.
     package struct Signature: Sendable {
@@ -15,6 +15,14 @@ package struct ServerRequest: Sendable {
         package init(key: String, secret: String, parameters: String) {
             (self.key, self.secret, self.parameters) = (key, secret, parameters)
         }
+    }
+
+    /// A user who is proven by Digest (RFC 7616).
+    package struct Digest: Sendable {
+        let user: String
+        let password: String
+
+        package init(user: String, password: String) { (self.user, self.password) = (user, password) }
     }
 
     /// The method, such as `PUT`.
@@ -29,6 +37,8 @@ package struct ServerRequest: Sendable {
     package let bodyLimit: Int
     /// The signature; `nil` without one.
     package var signature: Signature?
+    /// The user for a server that asks for Digest; `nil` for others.
+    package var digest: Digest?
     /// The maximum time for all of it, in milliseconds; 0 for no limit.
     package var timeout = 0
     /// Whether it gets a new connection.
@@ -103,6 +113,15 @@ package struct ServerRequest: Sendable {
     }
 
     private func withSignature(_ work: (avatar_request) -> Bool) -> Bool {
+        if let digest {
+            return digest.user.withCString { user in
+                digest.password.withCString { password in
+                    var request = avatar_request()
+                    (request.user, request.secret, request.uses_digest) = (user, password, true)
+                    return work(request)
+                }
+            }
+        }
         guard let signature else { return work(avatar_request()) }
         return signature.key.withCString { key in
             signature.secret.withCString { secret in
@@ -122,22 +141,38 @@ extension HTTPOrigin {
 
     /// Sends `request`, and returns its response with the whole body.
     ///
-    /// - Throws: `ServerRequest.Failure` without a complete response; `OriginError` if the host is refused or has no known address,
-    ///   or nothing is received for too long; `CancellationError`.
+    /// - Throws: as `send(_:receive:)`.
     package func exchange(_ request: ServerRequest) async throws -> ServerRequest.Response {
+        try await send(request) { head, next in
+            let limit = request.limit(status: head.status)
+            var body: [UInt8] = []
+            while body.count <= limit, let chunk = try await next() { body += chunk }
+            let isTooLarge = body.count > limit
+            return ServerRequest.Response(
+                head: head,
+                body: isTooLarge ? Array(body.prefix(limit)) : body,
+                isTooLarge: isTooLarge
+            )
+        }
+    }
+
+    /// Sends `request`, and hands its response to `receive`, which reads the body chunk by chunk. The rest of it is dropped.
+    ///
+    /// - Throws: `ServerRequest.Failure` without a complete response; `OriginError` if the host is refused or has no known address,
+    ///   or nothing is received for too long; `CancellationError`; an error of `receive`.
+    package func send<Result>(
+        _ request: ServerRequest,
+        receive: (_ head: OriginHead, _ next: () async throws -> [UInt8]?) async throws -> Result
+    ) async throws -> Result {
         let transfer = try await transfer(request)
         let answer = try await transfer.answer()
-        let limit = request.limit(status: answer.head.status)
-        var body = answer.body ?? []
-        if answer.body == nil {
-            while body.count <= limit, let chunk = try await transfer.next() { body += chunk }
-            if body.count > limit { transfer.release() }
+        var whole = answer.body
+        let isStreamed = whole == nil
+        defer { if isStreamed { transfer.release() } }
+        return try await receive(answer.head) {
+            if isStreamed { return try await transfer.next() }
+            defer { whole = nil }
+            return whole?.isEmpty == false ? whole : nil
         }
-        let isTooLarge = body.count > limit
-        return ServerRequest.Response(
-            head: answer.head,
-            body: isTooLarge ? Array(body.prefix(limit)) : body,
-            isTooLarge: isTooLarge
-        )
     }
 }

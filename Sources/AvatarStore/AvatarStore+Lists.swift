@@ -1,27 +1,44 @@
-import AvatarCore
+public import AvatarCore
 import AvatarIndex
 
-/// A list with a name that the store knows; see `SyncOptions.list`.
+/// A list or an address book that the store knows by its name; see `SyncOptions.list` and `ContactSource`.
 public struct NamedList: Hashable, Sendable {
     /// The name.
     public var name: String
+    /// The kind.
+    public var kind: ContactSource.Kind
     /// The number of contacts that it names.
     public var contacts: Int
+    /// The number of cards of an address book; 0 for a list.
+    public var cards: Int
+    /// The end of the last sync of an address book; `nil` for a list, and before the first.
+    public var lastSync: Timestamp?
+    /// The reason why the last sync could not read the address book; `nil` if it could.
+    public var failure: String?
 }
 
 extension AvatarStore {
-    /// The lists with names that the store knows, in the order of their names. Reads all contacts once for each.
+    /// The lists and address books that the store knows by name, in the order of their names. Reads all contacts once for each.
     ///
     /// - Throws: an error of the index.
     public func namedLists() throws -> [NamedList] {
-        try index.lists().map { NamedList(name: $0.name, contacts: $0.contacts) }
+        try index.sources().map { source in
+            NamedList(
+                name: source.name,
+                kind: ContactSource.Kind(number: source.kind),
+                contacts: try index.contactCount(of: source),
+                cards: try index.cardCount(of: source),
+                lastSync: source.syncedAt,
+                failure: source.failure
+            )
+        }
     }
 
     /// The number of contacts that only the list `name` names, and that `forget(list:)` would unlink; `nil` for an unknown list.
     ///
     /// - Throws: an error of the index.
     public func contactCount(onlyIn name: String) throws -> Int? {
-        guard try index.lists().contains(where: { $0.name == name }) else { return nil }
+        guard try index.source(named: name) != nil else { return nil }
         let mask = try index.mask(ofLists: [name])
         var (count, last) = (0, "")
         while true {
@@ -40,7 +57,7 @@ extension AvatarStore {
     @discardableResult
     public func forget(list name: String) async throws -> Int? {
         let writer = try parts.requireWritable().writer
-        guard try index.lists().contains(where: { $0.name == name }) else { return nil }
+        guard try index.source(named: name) != nil else { return nil }
         let mask = try index.mask(ofLists: [name])
         var (count, last) = (0, "")
         while true {

@@ -106,6 +106,34 @@ extension AvatarStore {
         try await preview(try listed(records, options), options)
     }
 
+    /// The plan of a sync with address books as the store knows them; they are not asked.
+    ///
+    /// - Throws: as `syncPreview(_:options:)`.
+    public func syncPreview(
+        from sources: [ContactSource],
+        options: SyncOptions = SyncOptions()
+    ) async throws -> SyncPreview {
+        try await syncPreview(from: sources, and: ContactArray(contacts: []), options: options)
+    }
+
+    /// The plan of a sync with address books and a list, as `syncPreview(from:options:)`.
+    ///
+    /// - Throws: as `syncPreview(_:options:)`.
+    public func syncPreview<Records>(
+        from sources: [ContactSource],
+        and records: Records,
+        options: SyncOptions = SyncOptions()
+    ) async throws -> SyncPreview where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
+        var named = options
+        for source in sources { named.lists[source.name] = source.name }
+        let known = try sources.compactMap { try index.source(named: $0.name) }.sorted { $0.name < $1.name }
+        let cards = SourceRecords(
+            index,
+            try known.map { .init(name: $0.name, books: try index.books(of: $0.id), photos: SourcePhotos()) }
+        )
+        return try await preview(try listed(JoinedRecords(first: cards, second: records), named), named)
+    }
+
     /// The plan of a sync without a list. Changes nothing.
     ///
     /// - Throws: `invalidConfiguration` for options outside their limits, and if they ask for pruning; an error of the
@@ -163,12 +191,14 @@ extension AvatarStore {
     }
 
     /// Runs a sync, and stores how it ended.
+    ///
+    /// - Parameter makeSource: gives the items, once no other sync can run, and the sources among them.
     private func runSync(
-        _ source: SyncSource,
         options: SyncOptions,
         total: Int? = nil,
         progress: @escaping @Sendable (SyncProgress) -> Void = { _ in },
-        emit: (@Sendable (SyncEvent) async -> Void)? = nil
+        emit: (@Sendable (SyncEvent) async -> Void)? = nil,
+        makeSource: (StoreWriter) async throws -> (SyncSource, SourceSync?)
     ) async throws -> SyncReport {
         try options.validate(configuration)
         let writer = try requireWritable().writer
@@ -176,18 +206,25 @@ extension AvatarStore {
         try await writer.beginSync(at: clock.now())
         do {
             try await writer.finishIgnoring(at: clock.now())
+            let (source, sources) = try await makeSource(writer)
             let run = try SyncRun(
                 fetching,
                 source: source,
+                sources: sources,
                 options: options,
                 accesses: accesses,
-                total: total,
+                total: total.map { $0 + (sources?.cardCount ?? 0) },
                 progress: progress,
                 emit: emit
             )
             var report = try await run.run()
             if source.omitsFresh, report.outcome == .unreached {
                 report.hasFreshBesides = try index.hasFreshImage(at: clock.now())
+            }
+            if let sources {
+                let isComplete = !report.wasCancelled && !report.ranOutOfTime
+                try await sources.end(at: clock.now(), isComplete: isComplete)
+                report.sources = sources.reports
             }
             try await writer.endSync(startedAt: run.started, as: LastSync(report, at: clock.now()))
             return report
@@ -204,6 +241,60 @@ extension AvatarStore {
             }
             throw error
         }
+    }
+
+    /// Brings the store in line with address books, as `sync(_:options:total:progress:)` with contact lists: asks each source for its
+    /// changes, one after the other, and then syncs the contacts of all its cards.
+    ///
+    /// A contact whose card is gone, or has no picture any more, is unlinked unless another source or list names it, whatever
+    /// `SyncOptions.prunes` says; not if more than half of the contacts of a source, and more than 20, are gone
+    /// (`SyncOptions.prunesAll`). A source that cannot be read keeps its contacts; `SyncReport.sources` tells why, and the others go
+    /// on.
+    ///
+    /// - Throws: as `sync(_:options:total:progress:)`.
+    public func sync(
+        from sources: [ContactSource],
+        options: SyncOptions = SyncOptions(),
+        progress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
+    ) async throws -> SyncReport {
+        try await sync(from: sources, and: ContactArray(contacts: []), options: options, total: 0, progress: progress)
+    }
+
+    /// Brings the store in line with address books and a contact list, as `sync(from:options:progress:)`. The list is read after
+    /// them, so that its record of a contact counts.
+    ///
+    /// - Throws: as `sync(_:options:total:progress:)`.
+    public func sync<Records>(
+        from sources: [ContactSource],
+        and records: Records,
+        options: SyncOptions = SyncOptions(),
+        total: Int? = nil,
+        progress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
+    ) async throws -> SyncReport where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
+        var named = options
+        for source in sources { named.lists[source.name] = source.name }
+        let all = named
+        return try await runSync(options: all, total: total, progress: progress) { writer in
+            let update = SourceSync(index, writer: writer, logger: configuration.logger)
+            let makeSpool = RecordSpool.maker(at: parts.writable?.places)
+            try await update.update(sources, isFull: options.comparesAll, spooledTo: makeSpool)
+            let cards = try update.records()
+            guard !(records is ContactArray) else { return (try listed(cards, all), update) }
+            guard records is any RepeatableRecords else {
+                return (try listed(OnceRecords(first: cards, second: records), all), update)
+            }
+            return (try listed(JoinedRecords(first: cards, second: records), all), update)
+        }
+    }
+
+    private func runSync(
+        _ source: SyncSource,
+        options: SyncOptions,
+        total: Int? = nil,
+        progress: @escaping @Sendable (SyncProgress) -> Void = { _ in },
+        emit: (@Sendable (SyncEvent) async -> Void)? = nil
+    ) async throws -> SyncReport {
+        try await runSync(options: options, total: total, progress: progress, emit: emit) { _ in (source, nil) }
     }
 }
 

@@ -59,11 +59,11 @@ struct StoreParts: Sendable {
         ImageIntake(limits: limits)
     }
 
-    /// Whether the image stored for `key` has these bytes, and its file is there.
+    /// Whether the image stored for `key` has the SHA-256 `digest`, and its file is there.
     ///
     /// - Throws: an error of the index.
-    func isStored(_ bytes: [UInt8], as key: AvatarKey) throws -> Bool {
+    func isStored(_ digest: [UInt8], as key: AvatarKey) throws -> Bool {
         guard let entry = try index.entry(for: key), let file = entry.file, roots.contains(file) else { return false }
-        return entry.sha256 == ContentDigest.sha256(bytes)
+        return entry.sha256 == digest
     }
 }

@@ -15,7 +15,7 @@ public import ServiceLifecycle
 public struct AvatarSyncService: Service {
     /// Supplies the contacts for one sync. `nil` means that there is no list: the sync revalidates the images that are
     /// due.
-    public typealias ContactSource = @Sendable () async throws -> [Contact]?
+    public typealias Contacts = @Sendable () async throws -> [Contact]?
 
     private let store: AvatarStore
     private let pause: Duration
@@ -38,7 +38,7 @@ public struct AvatarSyncService: Service {
         every pause: Duration,
         options: SyncOptions = SyncOptions(),
         onReport: @escaping @Sendable (SyncReport) async -> Void = { _ in },
-        contacts: @escaping ContactSource = { nil }
+        contacts: @escaping Contacts = { nil }
     ) {
         self.init(store, pause, options, onReport) { store, options in
             guard let contacts = try await contacts() else { return try await store.sync(options: options) }
@@ -64,6 +64,26 @@ public struct AvatarSyncService: Service {
     ) where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
         self.init(store, pause, options, onReport) { store, options in
             try await store.sync(try await records(), options: options)
+        }
+    }
+
+    /// A service for `store` that asks address books for their changes, as `AvatarStore.sync(from:options:progress:)`.
+    ///
+    /// - Parameters:
+    ///   - store: as for the other initializers.
+    ///   - pause: as for the other initializers.
+    ///   - sources: the address books.
+    ///   - options: as for the other initializers.
+    ///   - onReport: as for the other initializers.
+    public init(
+        store: AvatarStore,
+        every pause: Duration,
+        sources: [ContactSource],
+        options: SyncOptions = SyncOptions(),
+        onReport: @escaping @Sendable (SyncReport) async -> Void = { _ in }
+    ) {
+        self.init(store, pause, options, onReport) { store, options in
+            try await store.sync(from: sources, options: options)
         }
     }
 

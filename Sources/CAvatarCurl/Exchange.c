@@ -162,7 +162,8 @@ static bool set_login(CURL *easy, const avatar_request *request) {
     CURLcode code = curl_easy_setopt(easy, (CURLoption)CURLOPT_AWS_SIGV4, signature);
     if (signature && code != CURLE_OK) return false;
     // The signature has set another way.
-    if (!signature) curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+    bool uses_digest = request && request->uses_digest;
+    if (!signature) curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)(uses_digest ? CURLAUTH_DIGEST : CURLAUTH_BASIC));
     return curl_easy_setopt(easy, CURLOPT_USERNAME, request ? request->user : NULL) == CURLE_OK
         && curl_easy_setopt(easy, CURLOPT_PASSWORD, request ? request->secret : NULL) == CURLE_OK;
 }
@@ -170,6 +171,7 @@ static bool set_login(CURL *easy, const avatar_request *request) {
 bool avatar_exchange_set_request(avatar_exchange *exchange, const avatar_request *request) {
     CURL *easy = exchange->easy;
     exchange->is_whole_request = request != NULL;
+    exchange->awaits_challenge = request && request->uses_digest;
     // Signed requests have a connection each: HTTP/2 would put all of them on one, and few services have it.
     bool is_signed = request && request->signature;
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)(is_signed ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS));

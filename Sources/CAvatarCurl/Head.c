@@ -112,6 +112,13 @@ static size_t end_head(avatar_exchange *exchange, size_t received) {
         state->status = 0;
         return received;
     }
+    if (exchange->awaits_challenge && state->status == 401) {
+        // libcurl sends the request again, with the answer. A second one is final.
+        exchange->awaits_challenge = false;
+        forget_fields(exchange);
+        state->status = state->attempts = 0;
+        return received;
+    }
     bool has_body = state->status != 204 && state->status != 304;
     if (has_body && exchange->has_length && exchange->has_coding) return refuse(exchange, AVATAR_NOT_HTTP);
     avatar_keep_connection(exchange);

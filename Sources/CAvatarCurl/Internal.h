@@ -53,6 +53,8 @@ struct avatar_exchange {
     // Whether it is a request of `avatar_exchange_set_request`, and whether that has a body.
     bool is_whole_request;
     bool has_request_body;
+    // Whether a 401 is the question to which libcurl has the answer.
+    bool awaits_challenge;
     // How much of the body was sent.
     curl_off_t request_sent;
 

@@ -21,7 +21,7 @@ import Testing
         "sync": origin.union(shared).union([
             "json", "format", "column", "policy", "class", "all", "limit", "max-bytes", "time-limit", "host-time-limit",
             "prune", "email-source", "email-recheck", "ignore-pauses", "wait", "every", "dry-run", "progress",
-            "tolerate-failures", "prune-all", "list-name",
+            "tolerate-failures", "prune-all", "list-name", "user", "password-file", "netrc-file", "book", "full",
         ]),
         "fetch": origin.union(shared).union(["json", "policy", "class", "retry-failed"]),
         "get": origin.union(shared).union(["output", "policy", "class", "contact", "placeholder"]).union(sizes),
@@ -59,7 +59,7 @@ import Testing
         "serve": origin.union(shared).union([
             "listen", "socket", "sync", "format", "column", "every", "prune", "token-file", "allow-origin",
             "libravatar", "decode-without-sandbox", "allow-host", "email-source",
-            "email-recheck", "per-client",
+            "email-recheck", "per-client", "user", "password-file", "netrc-file", "book", "full",
         ]),
     ]
 
@@ -91,6 +91,7 @@ import Testing
         "unstored", "changed", "failed", "skipped", "skippedBy", "pausedHosts", "overBudget", "evicted", "requests",
         "ignored", "shared",
         "bytesReceived", "seconds", "failures", "failureGroups", "hints", "duplicates", "slowedHosts", "hosts",
+        "sources",
     ]
     private static let trimFields: Set<String> = ["evicted", "bytesFreed", "bytes", "budgetBytes", "lowWatermarkBytes"]
     private static let importFields: Set<String> = [

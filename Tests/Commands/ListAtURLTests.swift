@@ -59,25 +59,12 @@ struct ListAtURLTests {
     }
 
     /// Pictures elsewhere are judged as ever; the host of the list was named by the operator.
-    @Test func formatComesFromTheType_andTheHostMayBePrivate() async throws {
+    @Test func hostOfTheListMayBePrivate() async throws {
         try await withOrigin { origin, workplace in
-            origin.setResponse(list(["ada"], origin, "application/json; charset=utf-8"), for: "/people")
-            let run = try await workplace.run("sync", origin.url("/people"), "--json")
+            origin.setResponse(list(["ada"], origin, "text/html"), for: "/people")
+            let run = try await workplace.run("sync", origin.url("/people"), "--format", "json", "--json")
             #expect(try run.object.number("contacts") == 1)
             #expect(try run.object.objects("failures")?.first?["kind"] as? String == "forbiddenAddress")
-
-            origin.setResponse(list(["ada"], origin, "text/html"), for: "/people")
-            let unknown = try await workplace.run("sync", origin.url("/people"))
-            let given = try await workplace.run(
-                "sync",
-                origin.url("/people"),
-                "--format",
-                "json",
-                "--dry-run",
-                "--json"
-            )
-            #expect(unknown.status == 2 && unknown.messages.contains("pass --format with one of"))
-            #expect(try given.object.number("contacts") == 1)
         }
     }
 

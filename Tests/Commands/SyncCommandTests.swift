@@ -8,7 +8,7 @@ import Testing
         "fetched",
         "notModified",
         "unstored", "changed", "failed", "skipped", "skippedBy", "pausedHosts", "overBudget", "evicted", "requests",
-        "bytesReceived", "seconds", "failures", "duplicates", "slowedHosts", "hosts", "ignored", "shared",
+        "bytesReceived", "seconds", "failures", "duplicates", "slowedHosts", "hosts", "sources", "ignored", "shared",
         "failureGroups",
         "hints",
     ]

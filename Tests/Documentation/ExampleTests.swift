@@ -12,7 +12,7 @@ struct ExampleTests {
         "GettingStarted", "EmbeddingInAService", "StorageClassesAndTheBudget", "FreshnessAndOffline", "AfterACrash",
         "ContactsAndChanges", "TestingWithAvatarStoreTesting", "OperatingAStore", "SeveralMachines", "IndexSchema",
         "CachingRules",
-        "CommandLine", "ContactLists", "EmailPictures", "Limits", "NetworkAccess", "Placeholders",
+        "CommandLine", "ContactLists", "AddressBooks", "EmailPictures", "Limits", "NetworkAccess", "Placeholders",
         "RetriesAndPausedHosts", "ServingPictures", "SettingsAndTuning", "OriginClients", "MovingFromAnotherCache",
         "IgnoredPictures", "Sizes", "Promises", "Alerts",
     ]
@@ -23,7 +23,7 @@ struct ExampleTests {
         ("GettingStarted", 7), ("EmbeddingInAService", 8), ("StorageClassesAndTheBudget", 4),
         ("FreshnessAndOffline", 5),
         ("AfterACrash", 3), ("ContactsAndChanges", 10), ("TestingWithAvatarStoreTesting", 3), ("AvatarStore", 1),
-        ("OriginClients", 4), ("MovingFromAnotherCache", 1), ("ContactLists", 1),
+        ("OriginClients", 4), ("MovingFromAnotherCache", 1), ("ContactLists", 1), ("AddressBooks", 1),
     ])
     func examplesOfArticlesAreRun(article: String, count: Int) throws {
         try expectRun(Page(Self.catalogue + article + ".md"), "Tests/PageExamples/\(article)Examples.swift", count)

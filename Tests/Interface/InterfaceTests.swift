@@ -11,6 +11,7 @@ import Testing
 struct InterfaceTests {
     static let modules = [
         "AvatarCore", "AvatarOriginRules", "AvatarOrigin", "AvatarStore", "AvatarStoreService", "AvatarContacts",
+        "AvatarAddressBooks",
         "AvatarPlaceholder", "AvatarPlaceholderPNG", "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreTesting",
         "AvatarLoopback", "AvatarStoreHTTP", "AvatarStoreS3", "AvatarRenditions",
     ]

@@ -124,6 +124,8 @@ public struct ContactPhoto: Hashable, Sendable {
     public var line: Int
     /// The name of the list in messages; `nil` unless the caller of the sync sets it.
     public var list: String?
+    /// The SHA-256 of the bytes in place of them, for a photo that an address book has named before; `nil` if `bytes` has them.
+    package var digest: [UInt8]?
 
     /// The photo `number` of a contact.
     public init(number: Int = 1, bytes: [UInt8], line: Int = 1) {

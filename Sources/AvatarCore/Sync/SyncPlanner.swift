@@ -133,7 +133,7 @@ package struct SyncPlanner: Sendable {
     /// Notes a contact for which the list has a picture, or a source to ask for one.
     private mutating func noteContact(_ contact: String, _ steps: inout [SyncStep]) {
         contactCount += 1
-        if rules.prunes { _ = withPictures.insert(contact) }
+        if rules.prunes || rules.notesPictures { _ = withPictures.insert(contact) }
         steps.append(.contact)
     }
 

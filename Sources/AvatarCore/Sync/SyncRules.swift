@@ -35,6 +35,8 @@ package struct SyncRules: Sendable {
     package var requestLimit: Int?
     /// Whether contacts are unlinked that the list omits or gives no picture.
     package var prunes = false
+    /// Whether the contacts with pictures are noted although the sync does not prune.
+    package var notesPictures = false
     /// The time for which an e-mail source that had no picture is not asked again, in milliseconds.
     package var emailRecheckMilliseconds: Int64 = 0
 

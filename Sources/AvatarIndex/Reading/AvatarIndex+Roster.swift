@@ -133,19 +133,6 @@ extension AvatarIndex {
     /// The query of the digests of a contact's addresses. Its parameter is the contact.
     private static let addressesOfContact = "SELECT digest FROM contact_address WHERE contact = ?"
 
-    /// The lists with names, in the order of the names, and how many contacts each names. Reads all contacts once for each.
-    package func lists() throws -> [(name: String, contacts: Int)] {
-        try readers.read { connection in
-            try connection.rows(
-                """
-                SELECT name, (SELECT count(*) FROM contact WHERE named_by & (1 << source.id) <> 0) AS contacts
-                FROM source ORDER BY name
-                """,
-                []
-            ) { (name: $0.text("name"), contacts: Int($0.integer("contacts"))) }
-        }
-    }
-
     /// A page of the contacts that the lists with the bits of `mask` name and no other list, in the order of their bytes.
     package func contacts(namedOnlyBy mask: Int64, after contact: String, limit: Int) throws -> [String] {
         try readers.read { connection in

@@ -112,6 +112,12 @@ struct NumberColumn {
         // A contact that no named list is known to name is unlinked by any that prunes, as one of an older index.
         columns("contact", "named_by", IndexNumber.lists, .set("0")),
         columns("source", "id", 0...61, .delete),
+        columns("source", "kind", 0...2, .set("0")),
+        columns("source", "synced_at", IndexNumber.milliseconds, .set("NULL")),
+        columns("source", "is_settled", IndexNumber.flag, .set("0")),
+        columns("source_book", "id source", IndexNumber.id, .delete),
+        columns("source_card", "book", IndexNumber.id, .delete),
+        columns("source_card", "is_pending", IndexNumber.flag, .set("1")),
         columns("rendition", "original_id file_id", IndexNumber.id, .delete),
         columns("undecodable", "file_id", IndexNumber.id, .delete),
         columns("undecodable", "decoder_version deaths", IndexNumber.count, .delete),

@@ -56,6 +56,8 @@ public struct SyncOptions: Sendable {
     public var prunesAll = false
     /// The names of several lists that are read as one, by the names of the lists in their records.
     package var lists: [String: String] = [:]
+    /// Whether all cards of sources are compared, whatever the state that the store keeps. Default: no.
+    public var comparesAll = false
     /// How long a source that has no picture for an address is not asked for it again. Default: 7 days.
     public var emailRecheck: Duration
     /// The number of images committed together; at least 1. Default: 256.
@@ -102,8 +104,10 @@ public struct SyncOptions: Sendable {
 
     /// The names of the lists, by the names of the lists in their records; `nil` for records that name none.
     var listsByRecord: [String?: String] {
-        guard lists.isEmpty else { return Dictionary(uniqueKeysWithValues: lists.map { ($0.key, $0.value) }) }
-        return list.map { [nil: $0] } ?? [:]
+        var names: [String?: String] = [:]
+        if let list { names[nil] = list }
+        for (record, name) in lists { names[record] = name }
+        return names
     }
 
     /// The names of the lists.

@@ -9,6 +9,8 @@ struct SyncPhotos {
     private let committer: SyncCommitter
     private let contacts: SyncContacts
     private let tally: SyncTally
+    /// Learns of photos that the store does not have; `nil` without sources.
+    private let sources: SourceSync?
 
     /// Photos of one sync: checked by `intake`, staged in `writable`, committed with the fetched images.
     init(
@@ -17,8 +19,10 @@ struct SyncPhotos {
         writable: StoreParts.Writable,
         committer: SyncCommitter,
         contacts: SyncContacts,
-        tally: SyncTally
+        tally: SyncTally,
+        sources: SourceSync?
     ) {
+        self.sources = sources
         self.parts = parts
         self.intake = intake
         self.writable = writable
@@ -53,10 +57,15 @@ struct SyncPhotos {
         of contact: String,
         _ linked: [AvatarKey]
     ) throws -> Bool {
-        guard try !parts.isStored(photo.bytes, as: key) else {
+        guard try !parts.isStored(photo.sha256, as: key) else {
             tally.update { $0.saved += 1 }
             if !linked.contains(key) { committer.link(key, contact) }
             return true
+        }
+        guard photo.digest == nil else {
+            // It was removed, or its file was lost.
+            sources?.noteMissingPhoto(of: contact)
+            return false
         }
         do {
             let image = try intake.stage(photo.bytes, in: .documents, at: writable.places)
@@ -64,6 +73,7 @@ struct SyncPhotos {
             committer.add(SyncCommitter.Item(change))
             return true
         } catch let error as AvatarStoreError where error.code == .imageRefused {
+            sources?.noteMissingPhoto(of: contact)
             tally.update { report in
                 report.unreadable += 1
                 report.add(.init(photo, error, key: key, contact: contact))

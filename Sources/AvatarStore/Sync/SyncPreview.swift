@@ -174,7 +174,9 @@ struct SyncPreviewCounter {
         for photo in listed.photos {
             let key = try listed.key(of: photo.number)
             do {
-                if try !parts.isStored(photo.bytes, as: key) { try intake.requireImage(photo.bytes) }
+                if photo.digest == nil, try !parts.isStored(photo.sha256, as: key) {
+                    try intake.requireImage(photo.bytes)
+                }
                 preview.saved += 1
             } catch let error as AvatarStoreError where error.code == .imageRefused {
                 preview.unreadable += 1

@@ -59,6 +59,30 @@ public struct SyncReport: Sendable {
         }
     }
 
+    /// An address book that the sync read.
+    public struct Source: Sendable {
+        /// Its name, such as its URL.
+        public var name: String
+        /// Its kind.
+        public var kind: ContactSource.Kind
+        /// Its cards, as far as the store knows them.
+        public var cards = 0
+        /// Cards that were read: new or changed ones, unreadable ones included.
+        public var changed = 0
+        /// Cards that are gone.
+        public var removed = 0
+        /// Cards among `changed` that cannot be read. The contacts that they had before stay.
+        public var unreadable = 0
+        /// Whether all cards were compared.
+        public var isFull = false
+        /// The requests to it, apart from those for images.
+        public var requests = 0
+        /// The reason why it could not be read: `fetchFailed` if there was no answer, else `unreadableList`; `nil` if it could.
+        public var failure: AvatarStoreError?
+
+        init(name: String, kind: ContactSource.Kind) { (self.name, self.kind) = (name, kind) }
+    }
+
     /// The most hosts in `hosts`.
     static let largestHostCount = 20
     /// The most slowed hosts that are kept.
@@ -121,6 +145,8 @@ public struct SyncReport: Sendable {
     /// Images that the shared tier gave or confirmed, so that no origin was asked. Included in `fetched`, `notModified` and
     /// `failed`.
     public var shared = 0
+    /// The address books, in the order of their names.
+    public var sources: [Source] = []
     /// The hosts with most requests, at most 20, those with most requests first.
     public var hosts: [Host] = []
     /// HTTP requests, including redirects and repeated attempts.
@@ -155,7 +181,8 @@ public struct SyncReport: Sendable {
         if wasCancelled { return .interrupted }
         if !hasAny, unanswered + skippedBy.unreached > 0 { return .unreached }
         let isOffline = failures.contains { $0.key == nil && $0.kind == .offline }
-        return failed > 0 || unreadable > 0 || keptLeavers > 0 || isOffline ? .incomplete : .complete
+        let isPartial = sources.contains { $0.failure != nil }
+        return failed > 0 || unreadable > 0 || keptLeavers > 0 || isOffline || isPartial ? .incomplete : .complete
     }
 
     /// Whether an image is fresh, was saved, or got a response. Without a list, a fresh image of the store counts too.

@@ -23,6 +23,8 @@ final class SyncRoster {
     private var further: [String: Int64] = [:]
     /// Contacts not written yet.
     private var waiting: [ListedContact] = []
+    /// The sources of the sync, which must know their contacts; `nil` without sources.
+    private let sources: SourceSync?
 
     /// The number of contacts in one transaction.
     private static let batchSize = 512
@@ -32,8 +34,16 @@ final class SyncRoster {
     /// - Parameters:
     ///   - options: whether the sync prunes, and so has to know all contacts of the list, and the names of its lists.
     ///   - hasList: whether the sync has a list at all.
+    ///   - sources: the sources of the sync.
     /// - Throws: an error of the index.
-    init(_ index: AvatarIndex, writer: StoreWriter, options: SyncOptions, hasList: Bool) throws {
+    init(
+        _ index: AvatarIndex,
+        writer: StoreWriter,
+        options: SyncOptions,
+        hasList: Bool,
+        sources: SourceSync?
+    ) throws {
+        self.sources = sources
         let prunes = options.prunes
         lists = hasList ? options.listsByRecord : [:]
         self.index = index
@@ -64,12 +74,14 @@ final class SyncRoster {
         var listed: [ListedContact] = []
         for case .contact(let contact, let emails) in items {
             _ = named?.insert(contact.id)
+            let mask = (masks[contact.list] ?? masks[nil] ?? 0) | (further.removeValue(forKey: contact.id) ?? 0)
+            sources?.note(contact.id, namedBy: mask)
             listed.append(
                 ListedContact(
                     id: contact.id,
                     name: keepsNames ? contact.name?.displayName : nil,
                     addresses: keepsAddresses ? EmailAddress.digests(of: emails) : nil,
-                    namedBy: (masks[contact.list] ?? masks[nil] ?? 0) | (further.removeValue(forKey: contact.id) ?? 0)
+                    namedBy: mask
                 )
             )
         }

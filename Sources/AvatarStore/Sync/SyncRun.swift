@@ -40,6 +40,8 @@ final class SyncRun {
     private let contacts = SyncContacts()
     private let tally: SyncTally
     private let tier: TierLink?
+    /// The sources of the sync; `nil` without any.
+    private let sources: SourceSync?
     private let logger: Logger
     /// The requests at once that hosts bore when the sync began.
     private let windows: [String: HostWindow]
@@ -58,6 +60,7 @@ final class SyncRun {
     init(
         _ fetching: FetchParts,
         source: SyncSource,
+        sources: SourceSync?,
         options: SyncOptions,
         accesses: AccessRecorder,
         total: Int?,
@@ -65,12 +68,13 @@ final class SyncRun {
         emit: (@Sendable (SyncEvent) async -> Void)?
     ) throws {
         let (parts, flights) = (fetching.parts, fetching.flights)
-        (self.options, tier) = (options, fetching.tier)
+        (self.options, self.sources, tier) = (options, sources, fetching.tier)
         started = parts.clock.now()
         let limits = try parts.limits(mode: options.mode, ceiling: options.budgetCeiling)
         let writable = try parts.requireWritable()
         writer = writable.writer
-        let rules = SyncRules(options: options, limits: limits, fetching: fetching)
+        var rules = SyncRules(options: options, limits: limits, fetching: fetching)
+        rules.notesPictures = sources?.hasChanges == true
         let engine = try fetching.engine(limits, timeout: options.timeout, isConstrained: rules.isConstrained)
         let connections = options.connections(parts.configuration)
         readAhead = 2 * max(4 * connections, options.batchSize)
@@ -91,7 +95,13 @@ final class SyncRun {
         committer = SyncCommitter(engine, flights: flights, room: room, batchSize: options.batchSize, inbox: inbox)
         tally = SyncTally(parts.index, total: total, progress: progress, emit: emit)
         let usesDocuments = options.storage == .documents
-        roster = try SyncRoster(parts.index, writer: writer, options: options, hasList: !source.countsRest)
+        roster = try SyncRoster(
+            parts.index,
+            writer: writer,
+            options: options,
+            hasList: !source.countsRest,
+            sources: sources
+        )
         planning = SyncPlanning(
             source,
             rules: rules,
@@ -109,7 +119,8 @@ final class SyncRun {
             writable: writable,
             committer: committer,
             contacts: contacts,
-            tally: tally
+            tally: tally,
+            sources: sources
         )
         let promotion = SyncPromotion(parts, isWanted: usesDocuments)
         steps = SyncStepRunner(
@@ -170,6 +181,7 @@ final class SyncRun {
         try await roster.write()
         try await unlinking.unlinkReplacedImages()
         try await unlinking.prune()
+        if let sources { try await unlinking.settle(sources) }
         try await unlinking.removeUnusedImages()
         if !Task.isCancelled {
             try await tier?.finish(

@@ -234,14 +234,14 @@ extension Contact {
         var contact = self
         contact.images.removeAll { image in
             guard case .photo(let photo) = image else { return false }
-            return ignored.contains(ContentDigest.sha256(photo.bytes))
+            return ignored.contains(photo.sha256)
         }
         return contact
     }
 }
 
 /// An array of contacts as an asynchronous sequence of records.
-private struct ContactArray: RepeatableRecords, Sendable {
+struct ContactArray: RepeatableRecords, Sendable {
     typealias Element = ContactRecord
     let contacts: [Contact]
 
@@ -260,4 +260,9 @@ private struct ContactArray: RepeatableRecords, Sendable {
             rest.popFirst().map(ContactRecord.contact)
         }
     }
+}
+
+extension ContactPhoto {
+    /// The SHA-256 of its bytes.
+    var sha256: [UInt8] { digest ?? ContentDigest.sha256(bytes) }
 }

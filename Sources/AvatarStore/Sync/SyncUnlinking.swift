@@ -79,6 +79,18 @@ struct SyncUnlinking {
         try await roster.removeOmitted()
     }
 
+    /// Unlinks the contacts that are gone from `sources`, unless the sync was ended early.
+    ///
+    /// - Throws: an error of the index or the disk.
+    func settle(_ sources: SourceSync) async throws {
+        guard sources.hasChanges, !tally.shouldStop else { return }
+        let (unlinked, kept) = try await sources.unlink(unlinksAll: options.prunesAll) { planning.leavers(among: $0) }
+        tally.update { report in
+            report.unlinked += unlinked
+            report.keptLeavers += kept
+        }
+    }
+
     /// Removes the images that lost their last contact before the operator turned `Setting.keepUnlinked` off. Without it, nothing
     /// is read. A sync that ended early leaves them to the next one.
     ///

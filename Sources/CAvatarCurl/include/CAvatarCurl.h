@@ -189,9 +189,12 @@ typedef struct {
     // The body; NULL for none.
     const uint8_t *body;
     size_t body_size;
-    // The key and the secret of a signature; NULL for none. Not one string, because a key may contain a colon.
+    // The user and the password, or the key and the secret of a signature; NULL for none. Not one string, because a key may
+    // contain a colon.
     const char *user;
     const char *secret;
+    // Whether the user is proven by Digest (RFC 7616): the first response asks for it, and the request is sent again.
+    bool uses_digest;
     // The parameters of the signature of Amazon (Signature Version 4), such as "aws:amz:us-east-1:s3", which covers all header
     // fields; NULL for none.
     const char *signature;

@@ -1,4 +1,5 @@
 import ArgumentParser
+import AvatarAddressBooks
 import AvatarContacts
 import AvatarStore
 import AvatarStoreHTTP
@@ -52,6 +53,8 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
     var sync: [String] = []
 
     @OptionGroup var lists: ListOptions
+
+    @OptionGroup(title: "Address books") var addressBooks: AddressBookOptions
 
     @OptionGroup var email: EmailOptions
 
@@ -113,7 +116,13 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
 
     /// - Throws: `ValidationError` for options that need each other, or a value that is not valid in a header field.
     func validate() throws {
-        for list in sync where ListAtURL.isURL(list) { _ = try ListAtURL(list) }
+        for list in sync where ListAtURL.isURL(list) {
+            if AddressBookOptions.isServer(list, format: lists.format) {
+                _ = try AddressBookOptions.server(list)
+            } else {
+                _ = try ListAtURL(list)
+            }
+        }
         if prune && sync.isEmpty { throw ValidationError("--prune needs --sync.") }
         if !lists.column.isEmpty && sync.isEmpty { throw ValidationError("--column needs --sync.") }
         if !email.emailSource.isEmpty && sync.isEmpty { throw ValidationError("--email-source needs --sync.") }
@@ -146,7 +155,8 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
             try ListeningSocket.inherited(ProcessInfo.processInfo.environment) ?? socket.map { .path($0) } ?? listen
         let isSyncing = !sync.isEmpty || every != nil
         let alarm = SyncAlarm()
-        try await withStore(isWritten: isSyncing) { store in
+        let servers = try await addressBooks.servers(among: sync, format: lists.format)
+        try await withStore(isWritten: isSyncing, servers) { store in
             if libravatar { try await keepAddresses(in: store) }
             let responder = AvatarResponder(
                 store: store,
@@ -175,16 +185,21 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
             Hangup.shared.handle { hangups.continuation.yield() }
             let reading = Task { for await _ in hangups.stream { await readAgain(current, isSyncing ? alarm : nil) } }
             defer { reading.cancel() }
-            try await Self.run(server, isSyncing ? try periodicSync(of: store, alarm) : nil)
+            try await Self.run(server, isSyncing ? try periodicSync(of: store, servers, alarm) : nil)
         }
     }
 
     /// Opens the store. Without syncs, one that cannot be written is served as it is, with a warning.
-    private func withStore(isWritten: Bool, _ body: (AvatarStore) async throws -> Void) async throws {
+    private func withStore(
+        isWritten: Bool,
+        _ servers: [CardDAVServer],
+        _ body: (AvatarStore) async throws -> Void
+    ) async throws {
         let configure = { (configuration: inout AvatarStore.Configuration) async throws in
             try await origin.apply(to: &configuration)
             try shared.apply(to: &configuration)
             decoder.apply(to: &configuration)
+            configuration.addLogins(of: servers)
         }
         try await isWritten
             ? store.withStore(.readWrite, configure: configure, body)
@@ -252,15 +267,21 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
         }
     }
 
-    private func periodicSync(of store: AvatarStore, _ alarm: SyncAlarm) throws -> ListSync {
+    private func periodicSync(
+        of store: AvatarStore,
+        _ servers: [CardDAVServer],
+        _ alarm: SyncAlarm
+    ) throws -> ListSync {
         var options = SyncOptions()
+        options.comparesAll = addressBooks.full
         options.prunes = prune
         options.mode = origin.mode
         options.budgetCeiling = origin.budget
         try email.apply(to: &options)
         return ListSync(
             store: store,
-            paths: sync,
+            paths: sync.filter { !AddressBookOptions.isServer($0, format: lists.format) },
+            sources: store.configuration.sources(servers),
             reading: try lists.reading(),
             options: options,
             pause: every ?? .seconds(900),

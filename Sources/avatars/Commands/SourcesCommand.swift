@@ -5,7 +5,7 @@ import AvatarStore
 struct SourcesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sources",
-        abstract: "Lists the contact lists that the store knows by name, or forgets some.",
+        abstract: "Lists the contact lists and address books that the store knows, or forgets some.",
         usage: "avatars sources [--forget <source> ...] [<options>]",
         discussion: """
             The store remembers which contacts each list names, so that --prune keeps the contacts of other lists. Forget a list \
@@ -52,16 +52,28 @@ struct SourcesCommand: AsyncParsableCommand {
     private func print(_ lists: [NamedList]) throws {
         guard !output.json else {
             for list in lists {
-                let json = ["source": JSON(list.name), "kind": JSON("list"), "contacts": JSON(list.contacts)]
+                let json = [
+                    "source": JSON(list.name), "kind": JSON(list.kind.rawValue), "contacts": JSON(list.contacts),
+                    "cards": JSON(list.cards), "lastSync": JSON(list.lastSync),
+                    "outcome": JSON(list.lastSync == nil ? nil : list.failure == nil ? "complete" : "failed"),
+                    "failure": JSON(list.failure),
+                ]
                 try Console.output.write(JSON.object(json).line)
             }
             return
         }
-        var table = Table(.right("CONTACTS"), .left("SOURCE"))
-        let rows = lists.map { [Table.Cell("\($0.contacts)"), Table.Cell($0.name)] }
+        var table = Table(.right("CONTACTS"), .left("KIND"), .left("LAST SYNC"), .left("SOURCE"))
+        let rows = lists.map { list in
+            [
+                Table.Cell("\(list.contacts)"), Table.Cell(list.kind.rawValue),
+                Table.Cell(list.lastSync.map { $0.localText + (list.failure == nil ? "" : ", failed") } ?? ""),
+                Table.Cell(list.name),
+            ]
+        }
         table.fit(rows)
         let text: TerminalText = rows.isEmpty ? "" : table.heading + rows.map(table.line).joined()
         try Console.output.write(text.bytes)
+        for list in lists { if let failure = list.failure { store.note("\(list.name): \(failure)") } }
         if rows.isEmpty { store.note("the store knows no list by name") }
     }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import AvatarAddressBooks
 import AvatarContacts
 import AvatarStore
 import Foundation
@@ -13,6 +14,8 @@ struct SyncCommand: AsyncParsableCommand {
             A list is JSON (an array of objects, or an object with \"contacts\"; the image's URL under avatarURL), \
             NDJSON, CSV as address books export it, vCards, or text with one URL per line. Several lists are read as one. \
             Without a list, a sync revalidates the stored images that are due.
+
+            A URL is a CardDAV server, of which only changed cards are read; with --format it is a list.
 
             With --every the command syncs again after each pause, and reads the lists again, until you stop it. It ends if \
             the first sync cannot run; later failures are reported.
@@ -102,6 +105,7 @@ struct SyncCommand: AsyncParsableCommand {
     )
     var listName: String?
 
+    @OptionGroup(title: "Address books") var addressBooks: AddressBookOptions
     @OptionGroup var email: EmailOptions
 
     /// Sets `SyncOptions.ignoresPauses`.
@@ -157,7 +161,13 @@ struct SyncCommand: AsyncParsableCommand {
         if every != nil, fromInput > 0 || dryRun {
             throw ValidationError("--every cannot be used with standard input (-) or --dry-run.")
         }
-        for list in contacts where ListAtURL.isURL(list) { _ = try ListAtURL(list) }
+        for list in contacts where ListAtURL.isURL(list) {
+            if AddressBookOptions.isServer(list, format: lists.format) {
+                _ = try AddressBookOptions.server(list)
+            } else {
+                _ = try ListAtURL(list)
+            }
+        }
         if !lists.column.isEmpty && contacts.isEmpty { throw ValidationError("--column needs a contact list.") }
         if listName != nil, contacts.count != 1 {
             throw ValidationError("--list-name needs one contact list, not \(contacts.count).")
@@ -202,8 +212,10 @@ struct SyncCommand: AsyncParsableCommand {
         // Beside the opening of lists and store. It ends before this function does, because a process that exits while a
         // library is loading can crash.
         async let _ = dryRun || policy == .offline ? () : AvatarStore.prepareForRequests()
-        let lists = contacts.isEmpty ? nil : try await openLists()
-        if lists?.count == 0 {
+        let servers = try await addressBooks.servers(among: contacts, format: self.lists.format)
+        let paths = contacts.filter { !AddressBookOptions.isServer($0, format: self.lists.format) }
+        let lists = paths.isEmpty ? nil : try await openLists(paths)
+        if servers.isEmpty, lists?.count == 0 {
             var report = SyncReport()
             report.hasKeptLeavers = prunes
             return try finish(SyncSummary(report))
@@ -212,16 +224,17 @@ struct SyncCommand: AsyncParsableCommand {
             try await dryRun
             ? withStoreForPreview { store in
                 SyncSummary(
-                    try await preview(lists, in: store),
+                    try await preview(lists, servers, in: store),
                     allowsPrivateNetwork: origin.allowsPrivateNetwork(in: store)
                 )
             }
             : store.withStore(.readWrite) { configuration in
                 try await origin.apply(to: &configuration)
                 try shared.apply(to: &configuration)
+                configuration.addLogins(of: servers)
             } _: { store in
                 SyncSummary(
-                    try await sync(lists, in: store),
+                    try await sync(lists, servers, in: store),
                     allowsPrivateNetwork: origin.allowsPrivateNetwork(in: store),
                     ignoresPauses: ignorePauses
                 )
@@ -231,10 +244,10 @@ struct SyncCommand: AsyncParsableCommand {
     }
 
     /// Opens the lists. The store notes a failure as the outcome of the sync, so that its figures show it.
-    private func openLists() async throws -> ContactLists {
+    private func openLists(_ paths: [String]) async throws -> ContactLists {
         do {
             let reading = try lists.reading()
-            return try await ContactLists.open(contacts, reading) { try await fetch($0, format: reading.format) }
+            return try await ContactLists.open(paths, reading) { try await fetch($0, format: reading.format) }
         } catch let error as AvatarStoreError where dryRun {
             throw try unreached(error)
         } catch let error as AvatarStoreError {
@@ -273,15 +286,31 @@ struct SyncCommand: AsyncParsableCommand {
     }
 
     /// Plans the sync and sends no request.
-    private func preview(_ lists: ContactLists?, in store: AvatarStore) async throws -> SyncPreview {
+    private func preview(
+        _ lists: ContactLists?,
+        _ servers: [CardDAVServer],
+        in store: AvatarStore
+    ) async throws -> SyncPreview {
         var options = try options()
-        guard let lists else { return try await store.syncPreview(options: options) }
-        lists.setNames(of: &options, as: listName)
-        return try await store.syncPreview(lists, options: options)
+        lists?.setNames(of: &options, as: listName)
+        let sources = store.configuration.sources(servers)
+        if !sources.isEmpty {
+            self.store.note("the plan is that of the cards that the store knows; no server is asked")
+        }
+        return switch (lists, sources.isEmpty) {
+        case (nil, true): try await store.syncPreview(options: options)
+        case (nil, false): try await store.syncPreview(from: sources, options: options)
+        case (let lists?, true): try await store.syncPreview(lists, options: options)
+        case (let lists?, false): try await store.syncPreview(from: sources, and: lists, options: options)
+        }
     }
 
     /// Runs the sync, with progress, and prints notes about an interruption and about images that were not stored.
-    private func sync(_ lists: ContactLists?, in store: AvatarStore) async throws -> SyncReport {
+    private func sync(
+        _ lists: ContactLists?,
+        _ servers: [CardDAVServer],
+        in store: AvatarStore
+    ) async throws -> SyncReport {
         var named = try options()
         lists?.setNames(of: &named, as: listName)
         let options = named
@@ -289,12 +318,11 @@ struct SyncCommand: AsyncParsableCommand {
         let remains = "images that arrived are stored; the next sync continues from there"
         let report = try await display.during(ifInterrupted: remains) { show in
             try await waitingForOthers {
-                guard let lists else { return try await store.sync(options: options) { show($0.work) } }
-                return try await store.sync(lists, options: options, total: lists.count) { show($0.work) }
+                try await store.sync(lists, store.configuration.sources(servers), options) { show($0.work) }
             }
         }
         if report.wasCancelled { Message.note(display.interruption(remains)) }
-        if lists != nil { try EmailOptions.warn(ofSources: options.emailSources, in: store) }
+        if lists != nil || !servers.isEmpty { try EmailOptions.warn(ofSources: options.emailSources, in: store) }
         if report.unstored > 0 {
             let images = Wording.count(report.unstored, "image")
             self.store.note("\(images) fetched but not stored: \(ImageResult.refusalReason)")
@@ -327,6 +355,7 @@ struct SyncCommand: AsyncParsableCommand {
         options.checksAll = all
         options.limit = limit
         options.ignoresPauses = ignorePauses
+        options.comparesAll = addressBooks.full
         (options.prunes, options.prunesAll) = (prunes, pruneAll)
         try email.apply(to: &options)
         options.maximumBytes = maxBytes
@@ -341,6 +370,7 @@ struct SyncCommand: AsyncParsableCommand {
     /// - Throws: the exit code, unless it is 0.
     private func finish(_ summary: SyncSummary) throws {
         if !output.json { summary.reportFailures() }
+        summary.reportSources()
         summary.reportWarnings()
         if summary.hasKeptLeavers {
             let reason = "the lists have no contacts, could not be read in full, or were not read to their end"

@@ -187,6 +187,24 @@ struct ContactLists: RepeatableRecords, Sendable {
     }
 }
 
+extension AvatarStore {
+    /// Syncs with lists, address books, both or neither.
+    func sync(
+        _ lists: ContactLists?,
+        _ sources: [ContactSource],
+        _ options: SyncOptions,
+        progress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
+    ) async throws -> SyncReport {
+        switch (lists, sources.isEmpty) {
+        case (nil, true): try await sync(options: options, progress: progress)
+        case (nil, false): try await sync(from: sources, options: options, progress: progress)
+        case (let lists?, true): try await sync(lists, options: options, total: lists.count, progress: progress)
+        case (let lists?, false):
+            try await sync(from: sources, and: lists, options: options, total: lists.count, progress: progress)
+        }
+    }
+}
+
 extension ContactLists.Part {
     /// The name of the list in its records.
     var recordName: String { name == "-" ? "standard input" : name }

@@ -28,7 +28,8 @@ struct ListAtURL: Sendable {
             key = try AvatarKey(url: url)
         } catch {
             throw ValidationError(
-                "The list \"\(AvatarKey.shown(url))\" is not a URL without user and password. Give tokens with --header-file."
+                "The list \"\(AvatarKey.withoutSecrets(url))\" is not a URL without user and password. Give tokens "
+                    + "with --header-file."
             )
         }
         self.url = key.rawValue
@@ -46,7 +47,7 @@ struct ListAtURL: Sendable {
     /// Fetches the list with the network options of `configuration`. Its host may be private, because the operator has named it, and
     /// no redirect is followed.
     ///
-    /// - Parameter format: the format; `nil` to tell it from the path of the URL, or from the type of the response.
+    /// - Parameter format: the format; `nil` to tell it from the path of the URL.
     /// - Throws: `AvatarStoreError`: `fetchFailed` if there is no answer, `unreadableList` if the answer is no list;
     ///   `CancellationError`.
     func fetch(_ configuration: HTTPOrigin.Configuration, format: ContactList.Format?) async throws -> ContactList {
@@ -56,7 +57,7 @@ struct ListAtURL: Sendable {
         let client = try HTTPOrigin(configuration: configuration)
         let copy = try TemporaryCopy()
         do {
-            let type = try await client.send(OriginRequest(url: url, fields: [.accept: "*/*"])) { response in
+            try await client.send(OriginRequest(url: url, fields: [.accept: "*/*"])) { response in
                 try require(response.head)
                 var size = 0
                 while let chunk = try await response.body.next() {
@@ -66,13 +67,9 @@ struct ListAtURL: Sendable {
                     }
                     try copy.write(chunk)
                 }
-                return response.head.fields[.contentType]
             }
             try await client.shutdown()
-            guard let format = format ?? ContactList.Format(path: path) ?? ContactList.Format(mediaType: type) else {
-                let formats = ContactList.Format.allCases.map(\.rawValue).joined(separator: ", ")
-                throw unreadable("does not tell its format; pass --format with one of \(formats)")
-            }
+            guard let format = format ?? ContactList.Format(path: path) else { throw unreadable("needs --format") }
             return try copy.list(named: name, format)
         } catch let error as OriginError {
             try await client.shutdown()
@@ -110,7 +107,7 @@ struct ListAtURL: Sendable {
 
 extension AvatarKey {
     /// `url` without user, password, query and fragment.
-    fileprivate static func shown(_ url: String) -> String {
+    static func withoutSecrets(_ url: String) -> String {
         var text = url.prefix { $0 != "?" && $0 != "#" }
         if let start = text.range(of: "://")?.upperBound,
             let end = text[start...].prefix(while: { $0 != "/" }).lastIndex(of: "@")
@@ -118,20 +115,6 @@ extension AvatarKey {
             text = text[..<start] + text[text.index(after: end)...]
         }
         return String(text)
-    }
-}
-
-extension ContactList.Format {
-    /// The format that the media type `type` stands for; `nil` for one that says nothing.
-    fileprivate init?(mediaType type: String?) {
-        switch type?.prefix(while: { $0 != ";" }).lowercased().filter({ !$0.isWhitespace }) {
-        case "application/json": self = .json
-        case "application/x-ndjson", "application/jsonl": self = .ndjson
-        case "text/vcard", "text/x-vcard": self = .vcard
-        case "text/csv": self = .csv
-        case "text/ldif": self = .ldif
-        default: return nil
-        }
     }
 }
 

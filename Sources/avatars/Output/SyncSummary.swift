@@ -32,6 +32,9 @@ struct SyncSummary {
     ///
     /// - Parameter tolerance: the share of failures for which the code is 0, from 0 to 1.
     func exitCode(tolerating tolerance: Double) -> ExitCode {
+        let failures = report.sources.compactMap(\.failure)
+        if failures.contains(where: { $0.code == .unreadableList }) { return .couldNotRun }
+        if !failures.isEmpty { return .unreached }
         let code: ExitCode =
             if planned == nil { report.outcome.exitCode } else {
                 report.failed > 0 || report.unreadable > 0 ? .someFailed : .success
@@ -87,6 +90,7 @@ struct SyncSummary {
             "pausedHosts": report.skippedBy.pausedHostsJSON,
             "slowedHosts": slowedHostsJSON,
             "hosts": .array(report.hosts.map(Self.json)),
+            "sources": .array(report.sources.map(Self.json)),
             "overBudget": JSON(report.overBudget),
             "evicted": JSON(report.evicted),
             "shared": JSON(report.shared),
@@ -102,6 +106,20 @@ struct SyncSummary {
             fields["toRevalidate"] = JSON(planned.toRevalidate)
         }
         return .object(fields)
+    }
+
+    private static func json(_ source: SyncReport.Source) -> JSON {
+        .object([
+            "source": JSON(source.name),
+            "kind": JSON(source.kind.rawValue),
+            "cards": JSON(source.cards),
+            "changed": JSON(source.changed),
+            "removed": JSON(source.removed),
+            "unreadable": JSON(source.unreadable),
+            "full": JSON(source.isFull),
+            "requests": JSON(source.requests),
+            "failure": JSON(source.failure?.message),
+        ])
     }
 
     /// The most elements of the field `failures`. `failureGroups` has all failures.
@@ -221,6 +239,12 @@ struct SyncSummary {
         let remarks = [(report.withoutImage, "without an image"), (report.unreadable, "unreadable")]
             .filter { $0.0 > 0 }.map { ", \($0.0) \($0.1)" }
         facts.add("contacts", "\(report.contacts)" + remarks.joined())
+        let read = report.sources.reduce(into: (cards: 0, changed: 0, removed: 0)) { sum, source in
+            sum = (sum.cards + source.cards, sum.changed + source.changed, sum.removed + source.removed)
+        }
+        if !report.sources.isEmpty {
+            facts.add("cards", "\(read.cards), \(read.changed) read, \(read.removed) gone")
+        }
         facts.add("duplicates", Wording.count(report.duplicates, "record"), ifAny: report.duplicates)
         facts.add("saved", Wording.count(report.saved, "photo"), ifAny: report.saved)
         facts.add("unlinked", Wording.count(report.unlinked, "contact"), ifAny: report.unlinked)
@@ -281,6 +305,11 @@ struct SyncSummary {
             ? failure.line.map { ListPlace(list: failure.list, line: $0, record: failure.record).description } : nil
         let origin = [contact, place].compactMap(\.self).joined(separator: ", ")
         return "\(failure.kind)\(origin.isEmpty ? "" : " (\(origin))"): \(failure.message)"
+    }
+
+    /// Prints an error for each address book that could not be read.
+    func reportSources() {
+        for failure in report.sources.compactMap(\.failure) { Message.error(failure.messageWithAdvice) }
     }
 
     /// Prints warnings: contacts with several records, and images for which the budget had no room.

@@ -6,8 +6,11 @@ import ServiceLifecycle
 /// Syncs a store with contact lists now and after each pause, until a graceful shutdown.
 struct ListSync: Service {
     let store: AvatarStore
-    /// The paths of the lists; they are read again for each sync. Empty: the sync revalidates the images that are due.
+    /// The paths of the lists; they are read again for each sync. Without one and without a source, the sync revalidates the images
+    /// that are due.
     let paths: [String]
+    /// The address books.
+    let sources: [ContactSource]
     let reading: ListReading
     let options: SyncOptions
     /// The time from the end of a sync to the begin of the next.
@@ -29,8 +32,8 @@ struct ListSync: Service {
 
     private func syncOnce() async {
         do {
-            let report =
-                paths.isEmpty ? try await store.sync(options: options) : try await syncLists()
+            let report = try await syncLists()
+            for failure in report.sources.compactMap(\.failure) { Message.error(failure.messageWithAdvice) }
             if !report.wasCancelled { note(Self.line(report)) }
         } catch let error as AvatarStoreError where error.code == .syncIsRunning {
             note("another sync is running; the next one begins in \(pause.components.seconds) s")
@@ -61,9 +64,18 @@ struct ListSync: Service {
     }
 
     private func syncLists() async throws -> SyncReport {
-        let lists: ContactLists
+        var named = options
+        let lists = paths.isEmpty ? nil : try await openLists()
+        lists?.setNames(of: &named, as: nil)
+        let report = try await store.sync(lists, sources, named)
+        lists?.unreadFields.report(asksByEmail: !options.emailSources.isEmpty)
+        if lists != nil || !sources.isEmpty { try EmailOptions.warn(ofSources: options.emailSources, in: store) }
+        return report
+    }
+
+    private func openLists() async throws -> ContactLists {
         do {
-            lists = try await ContactLists.open(paths, reading) { list in
+            return try await ContactLists.open(paths, reading) { list in
                 #if HTTPOrigin
                 try await list.fetch(store.configuration.http, format: reading.format)
                 #else
@@ -74,11 +86,5 @@ struct ListSync: Service {
             await recordFailure()
             throw error
         }
-        var named = options
-        lists.setNames(of: &named, as: nil)
-        let report = try await store.sync(lists, options: named)
-        lists.unreadFields.report(asksByEmail: !options.emailSources.isEmpty)
-        try EmailOptions.warn(ofSources: options.emailSources, in: store)
-        return report
     }
 }

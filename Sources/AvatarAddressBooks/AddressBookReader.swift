@@ -1,0 +1,467 @@
+import AvatarContacts
+import AvatarCore
+import AvatarIndex
+import AvatarStore
+
+/// One update: finds the books of a server, and brings the cards of each up to date.
+struct AddressBookReader: ~Copyable {
+    private let server: CardDAVServer
+    private let client: DAVClient
+    private let update: SourceUpdate
+    /// How many cards a request asks for at most. It shrinks when the server refuses.
+    private var batchSize = Self.largestBatch
+    /// Whether the server refuses requests for several cards, so that each is read alone.
+    private var readsAlone = false
+    /// Where another host has the books of the user.
+    private var elsewhere: String?
+    /// Whether the server has refused to tell of a resource.
+    private var isForbidden = false
+
+    init(_ server: CardDAVServer, _ client: DAVClient, _ update: SourceUpdate) {
+        (self.server, self.client, self.update) = (server, client, update)
+    }
+
+    /// A book as the server has it now.
+    private struct Book {
+        var path: String
+        var name: String?
+        /// Its state: "sync " and the sync-token, or "tag " and the older tag; `nil` if the server tells neither.
+        var token: String?
+    }
+
+    private static let largestBatch = 100
+    private static let mostListedBytes = 4 << 30
+    private static let mostCards = 10_000_000
+    private static let mostBatchBytes = 64 << 20
+    /// The limit of a vCard.
+    private static let mostCardBytes = 33_600_000
+
+    /// - Throws: `fetchFailed` without a response; `unreadableList` if the server refuses the user, has no address book or answers
+    ///   nonsense; an error of the disk or the index; `CancellationError`.
+    mutating func run() async throws {
+        let found = try await findBooks()
+        let books = try chosen(from: found)
+        for known in try update.books() where !books.contains(where: { $0.path == known.path }) {
+            try await update.remove(known)
+        }
+        for book in books {
+            let known = try await update.book(at: book.path)
+            try await bring(known, upTo: book)
+        }
+        try await update.flush()
+    }
+
+    // MARK: Books
+
+    private static let bookProperties = """
+        <d:resourcetype/><d:displayname/><d:sync-token/><x:getctag/><d:current-user-principal/><c:addressbook-home-set/>
+        """
+
+    /// The books that are named, or all.
+    private func chosen(from books: [Book]) throws -> [Book] {
+        guard !server.books.isEmpty else { return books }
+        let names = books.map { $0.name ?? DAVPath.name(of: $0.path) }
+        return try server.books.map { wanted in
+            guard let book = books.first(where: { $0.name == wanted || DAVPath.name(of: $0.path) == wanted }) else {
+                throw client.problem(
+                    "has no book \"\(wanted)\", but \(names.map { "\"\($0)\"" }.joined(separator: ", "))"
+                )
+            }
+            return book
+        }
+    }
+
+    /// Finds the books where they were, else from the URL on (RFC 6764 section 6).
+    private mutating func findBooks() async throws -> [Book] {
+        if let home = update.home {
+            let books = try await books(below: home)
+            if !books.isEmpty { return books }
+        }
+        let begins = server.path == "/" ? ["/.well-known/carddav", "/"] : [server.path, "/.well-known/carddav"]
+        for begin in begins {
+            guard let found = try await properties(of: begin, depth: 0) else { continue }
+            if let book = found.first(where: \.resource.isAddressBook) {
+                try await update.setHome(nil)
+                return [Self.book(book.path, book.resource)]
+            }
+            for home in try await homes(from: found) {
+                let books = try await books(below: home)
+                guard !books.isEmpty else { continue }
+                try await update.setHome(home)
+                return books
+            }
+        }
+        if let elsewhere {
+            throw client.problem("has its books at \(elsewhere); name that URL")
+        }
+        throw isForbidden ? client.refusal(403) : client.problem("has no address book there")
+    }
+
+    /// The homes that the resources or their principals name.
+    private mutating func homes(from found: [(path: String, resource: DAVResource)]) async throws -> [String] {
+        var homes = found.flatMap(\.resource.homes)
+        for principal in found.flatMap(\.resource.principals) {
+            guard let path = here(principal) else { continue }
+            homes += try await properties(of: path, depth: 0)?.flatMap(\.resource.homes) ?? []
+        }
+        return homes.compactMap { here($0) }
+    }
+
+    /// The path of `reference` at this server; `nil` if it is at another one, to which no login is sent.
+    private mutating func here(_ reference: String) -> String? {
+        if let path = DAVPath.resolve(reference, at: server.base) { return path }
+        // What is no URL says nothing.
+        if let other = try? CardDAVServer(url: reference) { elsewhere = other.url }
+        return nil
+    }
+
+    private mutating func books(below home: String) async throws -> [Book] {
+        try await properties(of: home, depth: 1)?.filter(\.resource.isAddressBook)
+            .map { Self.book($0.path, $0.resource) }.sorted { $0.path < $1.path } ?? []
+    }
+
+    private static func book(_ path: String, _ resource: DAVResource) -> Book {
+        let token = resource.syncToken.flatMap { $0.isEmpty ? nil : "sync \($0)" }
+        let tag = resource.collectionTag.flatMap { $0.isEmpty ? nil : "tag \($0)" }
+        return Book(path: path, name: resource.displayName, token: token ?? tag)
+    }
+
+    /// The properties of the resource at `path`, and with depth 1 of its members; `nil` if there is none.
+    private mutating func properties(of path: String, depth: Int) async throws -> [(
+        path: String, resource: DAVResource
+    )]? {
+        let (answer, path) = try await client.send(
+            "PROPFIND",
+            path,
+            depth: depth,
+            body: Self.propfind(Self.bookProperties),
+            limit: Self.mostBatchBytes
+        )
+        guard answer.status == 207, !answer.isTooLarge else {
+            if answer.status == 403 { isForbidden = true }
+            guard answer.status < 500 else { throw client.unreached("responds with status \(answer.status)") }
+            return nil
+        }
+        var reader = try MultistatusReader(answer.body)
+        var found: [(path: String, resource: DAVResource)] = []
+        do {
+            while let resource = try reader.next() {
+                guard let place = DAVPath.resolve(resource.href, at: server.base) else { continue }
+                found.append((place.isCollectionPath || !resource.isCollection ? place : place + "/", resource))
+            }
+        } catch is MultistatusReader.Malformed {
+            throw client.problem("responds with what is no WebDAV answer for \(path)")
+        }
+        return found
+    }
+
+    private static func propfind(_ properties: String) -> String {
+        """
+        <?xml version="1.0" encoding="utf-8"?><d:propfind \(namespaces)><d:prop>\(properties)</d:prop></d:propfind>
+        """
+    }
+
+    private static let namespaces =
+        #"xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:carddav" xmlns:x="http://calendarserver.org/ns/""#
+
+    // MARK: Cards
+
+    /// Reads what changed in `book` since the state that the index has.
+    private mutating func bring(_ book: SourceBook, upTo now: Book) async throws {
+        if let token = book.token, !update.isFull {
+            // First, because what follows leaves photos for the rest of this sync.
+            try await readUnread(in: book)
+            if token == now.token { return }
+            if token.hasPrefix("sync "), now.token?.hasPrefix("sync ") == true,
+                try await readChanges(of: book, since: String(token.dropFirst(5)))
+            {
+                return
+            }
+        }
+        update.countFullComparison()
+        if now.token?.hasPrefix("sync ") == true, try await compare(book, byReport: true) != nil { return }
+        guard let isWhole = try await compare(book, byReport: false), isWhole else {
+            throw client.problem("lists no cards of \(book.path)")
+        }
+        try await update.setToken(now.token, of: book)
+    }
+
+    /// Reads the changes since `token` (RFC 6578).
+    ///
+    /// - Returns: `false` if the server cannot tell them, so that all cards have to be compared.
+    private mutating func readChanges(of book: SourceBook, since token: String) async throws -> Bool {
+        var token = token
+        while true {
+            guard let page = try await report(book, since: token) else { return false }
+            var listing = Listing()
+            try await listing.read(page, of: book, self.server, client) { cards in
+                try await self.readChanged(cards, in: book)
+            }
+            guard let next = page.syncToken, !listing.isTruncated || next != token else { return false }
+            try await update.remove(listing.removed, in: book)
+            token = next
+            try await update.setToken("sync \(token)", of: book)
+            if !listing.isTruncated { return true }
+        }
+    }
+
+    /// Compares all cards.
+    ///
+    /// - Parameter byReport: by a report of all changes since the beginning; else by the properties of all members.
+    /// - Returns: `nil` if the server refuses to list them so.
+    private mutating func compare(_ book: SourceBook, byReport: Bool) async throws -> Bool? {
+        var seen = FingerprintSet()
+        var count = 0
+        var token = ""
+        while true {
+            let answered = byReport ? try await report(book, since: token) : try await members(of: book)
+            guard let page = answered else { return nil }
+            var listing = Listing()
+            try await listing.read(page, of: book, self.server, client) { cards in
+                count += cards.count
+                guard count <= Self.mostCards else {
+                    throw self.client.problem("has more than \(Self.mostCards) cards in \(book.path)")
+                }
+                for card in cards { _ = seen.insert(card.path) }
+                try await self.readChanged(cards, in: book)
+            }
+            guard byReport else {
+                try await removeUnseen(seen, in: book)
+                return true
+            }
+            guard let next = page.syncToken, !listing.isTruncated || next != token else { return nil }
+            token = next
+            if !listing.isTruncated { break }
+        }
+        try await removeUnseen(seen, in: book)
+        try await update.setToken("sync \(token)", of: book)
+        return true
+    }
+
+    private func removeUnseen(_ seen: borrowing FingerprintSet, in book: SourceBook) async throws {
+        try await update.flush()
+        var last = ""
+        while true {
+            let paths = try update.paths(in: book, after: last)
+            guard let end = paths.last else { return }
+            last = end
+            var gone: [String] = []
+            for path in paths where !seen.contains(path) { gone.append(path) }
+            try await update.remove(gone, in: book)
+        }
+    }
+
+    /// A page of a listing: its body, and the state after it.
+    private struct Page {
+        let body: DAVBody
+        let syncToken: String?
+    }
+
+    /// A report of what changed in `book` since `token`; `nil` if the server refuses it.
+    private func report(_ book: SourceBook, since token: String) async throws -> Page? {
+        let body = """
+            <?xml version="1.0" encoding="utf-8"?><d:sync-collection \(Self.namespaces)>\
+            <d:sync-token>\(token.escapedForXML)</d:sync-token><d:sync-level>1</d:sync-level>\
+            <d:prop><d:getetag/></d:prop></d:sync-collection>
+            """
+        let (answer, _) = try await client.send("REPORT", book.path, depth: 0, body: body, limit: Self.mostListedBytes)
+        guard answer.status == 207 else {
+            guard answer.status < 500 || answer.status == 501 || answer.status == 507 else {
+                throw client.unreached("responds with status \(answer.status)")
+            }
+            return nil
+        }
+        return try checked(answer, of: book)
+    }
+
+    /// The members of `book` with their ETags; `nil` if the server refuses.
+    private func members(of book: SourceBook) async throws -> Page? {
+        let body = Self.propfind("<d:getetag/><d:resourcetype/>")
+        let (answer, _) = try await client.send(
+            "PROPFIND",
+            book.path,
+            depth: 1,
+            body: body,
+            limit: Self.mostListedBytes
+        )
+        guard answer.status < 500 else { throw client.unreached("responds with status \(answer.status)") }
+        guard answer.status == 207 else { return nil }
+        return try checked(answer, of: book)
+    }
+
+    /// Reads a listing to its end before anything follows from it: one that is cut short tells nothing.
+    private func checked(_ answer: DAVClient.Answer, of book: SourceBook) throws -> Page {
+        guard !answer.isTooLarge else {
+            throw client.problem("lists more than \(Self.mostListedBytes) bytes of cards in \(book.path)")
+        }
+        var reader = try MultistatusReader(answer.body)
+        do {
+            while let resource = try reader.next() {
+                guard let path = DAVPath.resolve(resource.href, at: server.base),
+                    path.hasPrefix(book.path) || path + "/" == book.path
+                else { throw client.problem("answers for another path than \(book.path)") }
+            }
+        } catch is MultistatusReader.Malformed {
+            throw client.problem("sent a listing of \(book.path) that is cut short or no WebDAV answer")
+        }
+        return Page(body: answer.body, syncToken: reader.syncToken)
+    }
+
+    /// A card in a listing.
+    private struct ListedCard {
+        let path: String
+        let etag: String?
+    }
+
+    /// The result of a page.
+    private struct Listing {
+        private(set) var removed: [String] = []
+        /// Whether the server left a part out (RFC 6578 section 3.6).
+        private(set) var isTruncated = false
+
+        /// Hands the cards of `page` to `take`, some hundreds at once.
+        mutating func read(
+            _ page: Page,
+            of book: SourceBook,
+            _ server: CardDAVServer,
+            _ client: DAVClient,
+            take: ([ListedCard]) async throws -> Void
+        ) async throws {
+            var reader = try MultistatusReader(page.body)
+            var cards: [ListedCard] = []
+            while let resource = try reader.next() {
+                guard let path = DAVPath.resolve(resource.href, at: server.base) else { continue }
+                if path == book.path || path + "/" == book.path {
+                    if resource.status == 507 { isTruncated = true }
+                    continue
+                }
+                guard !resource.isCollection, !path.hasSuffix("/") else { continue }
+                switch resource.status {
+                case 404, 410: removed.append(path)
+                case nil, 200: cards.append(ListedCard(path: path, etag: resource.etag))
+                // A member that the user may not read is as good as none, but may be there again.
+                default: continue
+                }
+                guard cards.count >= 512 else { continue }
+                try await take(cards)
+                cards = []
+            }
+            if !cards.isEmpty { try await take(cards) }
+        }
+    }
+
+    /// Reads those of `cards` whose ETags differ from the ones in the index.
+    private mutating func readChanged(_ cards: [ListedCard], in book: SourceBook) async throws {
+        try await update.flush()
+        let known = try update.validators(of: cards.map(\.path), in: book)
+        let changed = cards.filter { card in
+            guard let etag = card.etag, let validator = known[card.path] else { return true }
+            return validator != etag
+        }
+        try await read(changed, in: book)
+    }
+
+    /// Reads the cards that an earlier sync has left.
+    private mutating func readUnread(in book: SourceBook) async throws {
+        var last = ""
+        while true {
+            try await update.flush()
+            let paths = try update.paths(in: book, after: last, isUnread: true)
+            guard let end = paths.last else { return }
+            last = end
+            try await read(paths.map { ListedCard(path: $0, etag: nil) }, in: book)
+        }
+    }
+
+    // MARK: Reading cards
+
+    private mutating func read(_ cards: [ListedCard], in book: SourceBook) async throws {
+        var rest = cards[...]
+        while !rest.isEmpty {
+            let batch = Array(rest.prefix(readsAlone ? 1 : batchSize))
+            if batch.count == 1 {
+                try await readAlone(batch[0], in: book)
+            } else {
+                guard try await readTogether(batch, in: book) else {
+                    batchSize = max(1, batch.count / 4)
+                    continue
+                }
+            }
+            batchSize = min(Self.largestBatch, 2 * batchSize)
+            rest = rest.dropFirst(batch.count)
+        }
+    }
+
+    /// Reads several cards in one request.
+    ///
+    /// - Returns: `false` if the server refuses, or its answer cannot be read.
+    private mutating func readTogether(_ cards: [ListedCard], in book: SourceBook) async throws -> Bool {
+        let hrefs = cards.map { "<d:href>\($0.path.escapedForXML)</d:href>" }.joined()
+        let body = """
+            <?xml version="1.0" encoding="utf-8"?><c:addressbook-multiget \(Self.namespaces)>\
+            <d:prop><d:getetag/><c:address-data/></d:prop>\(hrefs)</c:addressbook-multiget>
+            """
+        let (answer, _) = try await client.send("REPORT", book.path, depth: 1, body: body, limit: Self.mostBatchBytes)
+        guard answer.status == 207 else {
+            if [403, 405, 501].contains(answer.status) { readsAlone = true }
+            return false
+        }
+        guard !answer.isTooLarge else { return false }
+        var missing = Dictionary(cards.map { ($0.path, $0) }) { first, _ in first }
+        var reader = try MultistatusReader(answer.body)
+        do {
+            while let resource = try reader.next() {
+                guard let path = DAVPath.resolve(resource.href, at: server.base), let card = missing[path] else {
+                    continue
+                }
+                if resource.status == 404 || resource.status == 410 {
+                    missing[path] = nil
+                    try await update.remove([path], in: book)
+                } else if let text = resource.card {
+                    missing[path] = nil
+                    try await put(Array(text.utf8), of: card, etag: resource.etag, in: book)
+                }
+            }
+        } catch is MultistatusReader.Malformed {
+            return false
+        }
+        for card in cards where missing[card.path] != nil { try await readAlone(card, in: book) }
+        return true
+    }
+
+    private func readAlone(_ card: ListedCard, in book: SourceBook) async throws {
+        let (answer, _) = try await client.send("GET", card.path, limit: Self.mostCardBytes)
+        switch answer.status {
+        case 200 where answer.isTooLarge:
+            let reason = "the card is larger than \(Self.mostCardBytes) bytes"
+            try await update.put(fault: reason, at: card.path, validator: card.etag ?? "", in: book)
+        case 200:
+            let bytes = try answer.body.read(at: 0, limit: answer.body.count)
+            try await put(Array(bytes), of: card, etag: nil, in: book)
+        case 404, 410: try await update.remove([card.path], in: book)
+        default:
+            let reason = "the server responds with status \(answer.status)"
+            // Its cause may be past at the next sync.
+            try await update.put(fault: reason, at: card.path, validator: nil, in: book)
+        }
+    }
+
+    /// Puts the contacts of the vCard in `bytes` into the index.
+    private func put(_ bytes: [UInt8], of card: ListedCard, etag: String?, in book: SourceBook) async throws {
+        // Without an ETag only a comparison of all cards reads it again.
+        let validator = etag ?? card.etag ?? ""
+        do {
+            var records: [ContactRecord] = []
+            for try await record in ContactList(bytes: bytes, format: .vcard, name: DAVPath.name(of: card.path)) {
+                records.append(record)
+            }
+            try await update.put(records, at: card.path, validator: validator, in: book)
+        } catch let error as AvatarStoreError where error.code == .unreadableList {
+            try await update.put(fault: error.message, at: card.path, validator: validator, in: book)
+        }
+    }
+}
+
+extension String {
+    fileprivate var isCollectionPath: Bool { hasSuffix("/") }
+}

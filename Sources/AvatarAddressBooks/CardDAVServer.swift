@@ -1,0 +1,121 @@
+public import AvatarCore
+public import AvatarOriginRules
+public import AvatarStore
+
+/// A CardDAV server (RFC 6352) with address books: `ContactSource.cardDAV(_:)` makes a source of a sync of it.
+///
+/// ```swift
+/// var server = try CardDAVServer(url: "https://dav.example.org/")
+/// server.login = CardDAVServer.Login(user: "ada", password: password)
+/// let report = try await store.sync(from: [.cardDAV(server)])
+/// ```
+public struct CardDAVServer: Sendable {
+    /// A user and the password. They go to the server's scheme, host and port only: by Basic over TLS and to loopback, by Digest
+    /// where the server asks for it. They are in no message, no log and no index.
+    public struct Login: Sendable {
+        /// The user.
+        public var user: String
+        /// The password.
+        public var password: String
+
+        /// The login of `user`.
+        public init(user: String, password: String) { (self.user, self.password) = (user, password) }
+    }
+
+    /// The URL of an address book, or any other URL of the server, at which the search for the user's books begins (RFC 6764).
+    public let url: String
+    /// The login. Default: none; a token can be given with `http.fieldsForHost`.
+    public var login: Login?
+    /// The names of the books to read, as the server shows them or as they stand at the end of their URLs. Default: all.
+    public var books: [String] = []
+    /// The settings of the client. The host of the server may be private, whatever they say, because the caller named it; no redirect
+    /// to another host is followed.
+    public var http = OriginConfiguration()
+    /// The scheme, host and port.
+    let base: String
+    /// The host and the port as keys have them.
+    let host: String
+    /// The path of `url`.
+    let path: String
+
+    /// The server at `url`, which must be http or https, without a user, a password, a query or a fragment.
+    ///
+    /// - Throws: `unsupportedURL`.
+    public init(url: String) throws(AvatarStoreError) {
+        let key = try AvatarKey(url: url)
+        let text = key.rawValue
+        let scheme = text.hasPrefix("https:") ? "https://" : "http://"
+        let rest = text.dropFirst(scheme.count)
+        let authority = rest.prefix { $0 != "/" && $0 != "?" }
+        guard let host = key.host?.description, !rest.contains("?") else {
+            throw AvatarStoreError(.unsupportedURL, "The URL of a CardDAV server must have no query: \(key).")
+        }
+        self.url = text
+        self.host = host
+        base = scheme + authority
+        let path = String(rest.dropFirst(authority.count))
+        self.path = DAVPath.canonical(path.isEmpty ? "/" : path)
+    }
+
+    /// The name of the host, as `netrc` files have it.
+    public var hostName: String {
+        let end = host.lastIndex(of: ":") ?? host.endIndex
+        return String(host[..<end].drop { $0 == "[" }.prefix { $0 != "]" })
+    }
+
+    /// Whether a password may be sent as it is: over TLS, or to this machine.
+    var isPrivate: Bool { base.hasPrefix("https:") || isLoopback }
+
+    private var isLoopback: Bool {
+        let name = base.dropFirst("http://".count).prefix { $0 != ":" || base.hasPrefix("http://[") }
+        return name == "localhost" || name.hasPrefix("127.") || name.hasPrefix("[::1]")
+    }
+
+    /// The header fields with the login for `host` ("name:port"), for pictures at the server itself; none for another host. For
+    /// `OriginConfiguration.fieldsForHost`.
+    public func loginFields(for host: String) -> [(name: String, value: String)] {
+        guard host == self.host, isPrivate, let login else { return [] }
+        return [("Authorization", login.basic)]
+    }
+}
+
+extension CardDAVServer.Login {
+    /// The credentials of Basic (RFC 7617).
+    var basic: String { "Basic " + Base64.encode(Array("\(user):\(password)".utf8)) }
+}
+
+extension ContactSource {
+    /// The address books of `server`. A sync asks for what changed since the last one (RFC 6578) where the server can tell, else
+    /// it compares the ETags of all cards; changed cards are read many at once.
+    ///
+    /// Nothing is unlinked if an answer was cut short, cannot be read or is about another path.
+    public static func cardDAV(_ server: CardDAVServer) -> ContactSource {
+        ContactSource(name: server.url, kind: .cardDAV) { update in
+            let client = try DAVClient(server, update)
+            do {
+                var reader = AddressBookReader(server, client, update)
+                try await reader.run()
+            } catch {
+                await client.close()
+                throw error
+            }
+            await client.close()
+        }
+    }
+}
+
+/// RFC 4648 section 4.
+enum Base64 {
+    static func encode(_ bytes: [UInt8]) -> String {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        var text: [UInt8] = []
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let group = bytes[start..<min(start + 3, bytes.count)]
+            let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
+            for place in 0..<4 {
+                text.append(place <= group.count ? alphabet[bits >> (18 - 6 * place) & 63] : UInt8(ascii: "="))
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

@@ -1,0 +1,170 @@
+import AvatarCore
+import AvatarOrigin
+import AvatarOriginRules
+import AvatarStore
+import HTTPTypes
+
+/// Sends the requests of one update to a CardDAV server.
+final class DAVClient {
+    /// A response.
+    struct Answer {
+        let status: Int
+        let body: DAVBody
+        /// Whether the body is larger than the limit, and was cut off.
+        let isTooLarge: Bool
+    }
+
+    private let server: CardDAVServer
+    private let update: SourceUpdate
+    private let origin: HTTPOrigin
+    /// Whether the server has asked for Digest.
+    private var usesDigest = false
+
+    private static let mostRedirects = 5
+    /// The maximum time of one request, in milliseconds: a server may take long to make a report of all cards.
+    private static let timeout = 600_000
+    private static let mostErrorBytes = 65_536
+
+    init(_ server: CardDAVServer, _ update: SourceUpdate) throws {
+        (self.server, self.update) = (server, update)
+        var configuration = server.http
+        configuration.allowsPrivateNetworks = true
+        configuration.maximumRedirects = 0
+        configuration.idleTimeoutSeconds = max(configuration.idleTimeoutSeconds, 120)
+        origin = try HTTPOrigin(configuration: configuration)
+    }
+
+    func close() async {
+        // It throws nothing at present, and the update has its result.
+        try? await origin.shutdown()
+    }
+
+    /// Sends a request for `path`, and follows redirects within the server.
+    ///
+    /// - Parameter limit: the maximum size of the body of a response with a status below 300, in bytes.
+    /// - Returns: the response, and the path that it is about.
+    /// - Throws: `fetchFailed` without a response; `unreadableList` if the server refuses the user or redirects to another host;
+    ///   an error of the disk; `CancellationError`.
+    func send(
+        _ method: String,
+        _ path: String,
+        depth: Int? = nil,
+        body: String? = nil,
+        limit: Int
+    ) async throws -> (answer: Answer, path: String) {
+        var path = path
+        for _ in 0...Self.mostRedirects {
+            let (answer, location, challenge) = try await exchange(method, path, depth: depth, body: body, limit: limit)
+            switch answer.status {
+            case 401:
+                if !usesDigest, challenge.contains(where: { $0.lowercased().hasPrefix("digest") }), server.login != nil
+                {
+                    usesDigest = true
+                    continue
+                }
+                throw refusal(answer.status)
+            case 301, 302, 303, 307, 308:
+                guard let location, let next = resolve(location, from: path) else {
+                    throw problem("redirects to another host; name the URL there")
+                }
+                path = next
+            case 429, 503:
+                throw unreached("responds with status \(answer.status). Try again later")
+            default: return (answer, path)
+            }
+        }
+        throw problem("redirects more than \(Self.mostRedirects) times")
+    }
+
+    private func resolve(_ location: String, from path: String) -> String? {
+        location.hasPrefix("/") || location.contains("://")
+            ? DAVPath.resolve(location, at: server.base)
+            : DAVPath.resolve(
+                path.prefix(through: path.lastIndex(of: "/") ?? path.startIndex) + location,
+                at: server.base
+            )
+    }
+
+    private func exchange(
+        _ method: String,
+        _ path: String,
+        depth: Int?,
+        body: String?,
+        limit: Int
+    ) async throws -> (Answer, location: String?, challenges: [String]) {
+        try Task.checkCancellation()
+        update.countRequest()
+        do {
+            return try await origin.send(request(method, path, depth: depth, body: body, limit: limit)) { head, next in
+                let limit = head.status < 300 ? limit : Self.mostErrorBytes
+                let body = DAVBody()
+                var isTooLarge = false
+                while !isTooLarge, let chunk = try await next() {
+                    try body.append(chunk)
+                    isTooLarge = body.count > limit
+                }
+                try body.finish()
+                return (
+                    Answer(status: head.status, body: body, isTooLarge: isTooLarge), head.fields[.location],
+                    head.fields[values: .wwwAuthenticate]
+                )
+            }
+        } catch let failure as ServerRequest.Failure {
+            throw AvatarStoreError(.fetchFailed, failure.error.message, failure: failure.error.kind)
+        } catch let error as OriginError {
+            throw AvatarStoreError(.fetchFailed, error.message, failure: error.kind)
+        }
+    }
+
+    private func request(
+        _ method: String,
+        _ path: String,
+        depth: Int?,
+        body: String?,
+        limit: Int
+    ) -> ServerRequest {
+        var fields = ["User-Agent: \(server.http.userAgent)"]
+        if let depth { fields.append("Depth: \(depth)") }
+        if body != nil { fields.append("Content-Type: application/xml; charset=utf-8") }
+        if !usesDigest {
+            let login = server.loginFields(for: server.host)
+            for field in login.isEmpty ? server.http.fieldsForHost?(server.host) ?? [] : login {
+                fields.append("\(field.name): \(field.value)")
+            }
+        }
+        var request = ServerRequest(
+            method,
+            server.base + path,
+            fields: fields,
+            body: body.map { Array($0.utf8) },
+            bodyLimit: limit
+        )
+        request.timeout = Self.timeout
+        if usesDigest, let login = server.login {
+            request.digest = ServerRequest.Digest(user: login.user, password: login.password)
+        }
+        return request
+    }
+
+    // MARK: Errors
+
+    /// The error of a server that refuses the user.
+    func refusal(_ status: Int) -> AvatarStoreError {
+        if let login = server.login, !usesDigest, !server.isPrivate {
+            return problem("asks for the password of \"\(login.user)\", which is sent over TLS only; use https")
+        }
+        if status == 403 { return problem("refuses access (status 403)") }
+        if server.login != nil { return problem("refuses the user or the password (status \(status))") }
+        return problem("refuses access (status \(status)); give a user and a password")
+    }
+
+    /// The error of a server whose answers are of no use.
+    func problem(_ text: String) -> AvatarStoreError {
+        AvatarStoreError(.unreadableList, "The address book server \(server.url) \(text).")
+    }
+
+    /// The error of a server that cannot be asked now.
+    func unreached(_ text: String) -> AvatarStoreError {
+        AvatarStoreError(.fetchFailed, "The address book server \(server.url) \(text).", failure: .unreachable)
+    }
+}

@@ -1,0 +1,165 @@
+package import AvatarCore
+import AvatarSQLite
+
+/// A list or an address book that the index knows by its name.
+package struct SourceRecord: Sendable {
+    /// Its number, whose bit tells which contacts it names.
+    package let id: Int
+    package let name: String
+    /// 0: a list, 1: CardDAV, 2: a folder of vCards.
+    package let kind: Int
+    /// The end of its last sync; `nil` before the first.
+    package let syncedAt: Timestamp?
+    /// The reason why the last sync could not read it; `nil` if it could.
+    package let failure: String?
+    /// Where its books were found; `nil` unless they were looked for.
+    package let home: String?
+    /// Whether all contacts that are gone from it have been unlinked.
+    package let isSettled: Bool
+
+    /// The bit of `named_by`.
+    package var mask: Int64 { 1 << Int64(id) }
+}
+
+/// A book of an address book.
+package struct SourceBook: Sendable, Hashable {
+    package let id: Int64
+    /// Its path at the source.
+    package let path: String
+    /// The state of its cards; `nil` if they have to be compared.
+    package let token: String?
+}
+
+/// A card of a book.
+package struct SourceCard: Sendable {
+    package var path: String
+    /// `nil` if it has to be read again.
+    package var validator: String?
+    /// Its contacts; empty if it has never been readable.
+    package var records: [UInt8]
+    /// The reason why the card as it is now cannot be read.
+    package var fault: String?
+    /// Whether its photos are not in the store yet, so that it has to be read again.
+    package var isPending = false
+
+    package init(path: String, validator: String?, records: [UInt8], fault: String? = nil) {
+        (self.path, self.validator, self.records, self.fault) = (path, validator, records, fault)
+    }
+}
+
+/// The lists and address books that name contacts.
+extension AvatarIndex {
+    private static let columns = "id, name, kind, synced_at, failure, home, is_settled"
+
+    private static func source(_ row: borrowing Row) -> SourceRecord {
+        SourceRecord(
+            id: Int(row.integer("id", in: 0...61)),
+            name: row.text("name"),
+            kind: Int(row.integer("kind", in: 0...2)),
+            syncedAt: row.optionalInteger("synced_at", in: IndexNumber.milliseconds).map {
+                Timestamp(milliseconds: $0)
+            },
+            failure: row.optionalText("failure"),
+            home: row.optionalText("home"),
+            isSettled: row.integer("is_settled") != 0
+        )
+    }
+
+    /// All of them, in the order of their names.
+    package func sources() throws -> [SourceRecord] {
+        try readers.read { try $0.rows("SELECT \(Self.columns) FROM source ORDER BY name", [], make: Self.source) }
+    }
+
+    /// The one with `name`; `nil` if the index does not know it.
+    package func source(named name: String) throws -> SourceRecord? {
+        try readers.read { connection in
+            try connection.firstRow("SELECT \(Self.columns) FROM source WHERE name = ?", [name], make: Self.source)
+        }
+    }
+
+    /// The number of contacts that `source` names. Reads all contacts.
+    package func contactCount(of source: SourceRecord) throws -> Int {
+        try readers.read { connection in
+            Int(try connection.integer("SELECT count(*) FROM contact WHERE named_by & ? <> 0", [source.mask]) ?? 0)
+        }
+    }
+
+    /// The number of cards of `source`.
+    package func cardCount(of source: SourceRecord) throws -> Int {
+        let sql = "SELECT count(*) FROM source_card WHERE book IN (SELECT id FROM source_book WHERE source = ?)"
+        return Int(try readers.read { try $0.integer(sql, [source.id]) } ?? 0)
+    }
+
+    /// The books of `source`, in the order of their paths.
+    package func books(of source: Int) throws -> [SourceBook] {
+        try readers.read { connection in
+            try connection.rows("SELECT id, path, token FROM source_book WHERE source = ? ORDER BY path", [source]) {
+                SourceBook(id: $0.integer("id"), path: $0.text("path"), token: $0.optionalText("token"))
+            }
+        }
+    }
+
+    /// Those of the cards at `paths` that the index knows, with their validators; `nil` for one that has to be read again.
+    package func validators(of paths: [String], in book: Int64) throws -> [String: String?] {
+        try readers.read { connection in
+            try connection.snapshot {
+                try paths.reduce(into: [:]) { found, path in
+                    let sql =
+                        "SELECT iif(is_pending, NULL, validator) AS validator FROM source_card WHERE book = ? AND path = ?"
+                    let row = try connection.firstRow(sql, [book, path]) { [$0.optionalText("validator")] }
+                    if let row, let validator = row.first { found[path] = .some(validator) }
+                }
+            }
+        }
+    }
+
+    /// The card at `path`; `nil` if the index does not know it.
+    package func card(at path: String, in book: Int64) throws -> SourceCard? {
+        try readers.read { connection in
+            let sql = "SELECT path, validator, records, fault, is_pending FROM source_card WHERE book = ? AND path = ?"
+            return try connection.firstRow(sql, [book, path], make: Self.card)
+        }
+    }
+
+    /// A page of the cards of `book` after `path`, in the order of their paths. An empty page is the last one.
+    ///
+    /// - Parameter isUnread: only those that have to be read again.
+    package func cards(
+        in book: Int64,
+        after path: String,
+        limit: Int,
+        isUnread: Bool = false
+    ) throws -> [SourceCard] {
+        try readers.read { connection in
+            try connection.rows(
+                """
+                SELECT path, validator, records, fault, is_pending FROM source_card
+                WHERE book = ? AND path > ? \(isUnread ? "AND (validator IS NULL OR is_pending) " : "")ORDER BY path LIMIT ?
+                """,
+                [book, path, limit],
+                make: Self.card
+            )
+        }
+    }
+
+    /// A page of the contacts that a list with a bit in `mask` names, after `contact`, in the order of their bytes.
+    package func contacts(namedBy mask: Int64, after contact: String, limit: Int) throws -> [String] {
+        try readers.read { connection in
+            try connection.rows(
+                "SELECT contact FROM contact WHERE contact > ? AND named_by & ? <> 0 ORDER BY contact LIMIT ?",
+                [contact, mask, limit]
+            ) { $0.text("contact") }
+        }
+    }
+
+    private static func card(_ row: borrowing Row) -> SourceCard {
+        var card = SourceCard(
+            path: row.text("path"),
+            validator: row.optionalText("validator"),
+            records: row.blob("records"),
+            fault: row.optionalText("fault")
+        )
+        card.isPending = row.integer("is_pending") != 0
+        return card
+    }
+}

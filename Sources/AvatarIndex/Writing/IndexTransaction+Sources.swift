@@ -1,0 +1,107 @@
+package import AvatarCore
+import AvatarSQLite
+
+/// The state of address books.
+extension IndexTransaction {
+    /// The number of the source `name`, which it gets if the index does not know it yet.
+    ///
+    /// - Throws: `invalidConfiguration` if the index knows as many sources as it can.
+    package func number(ofSource name: String, kind: Int) throws -> Int {
+        let number = try number(ofList: name)
+        try run(KeepsHits("UPDATE source SET kind = ?2 WHERE id = ?1 AND kind <> ?2"), [number, kind])
+        return number
+    }
+
+    /// Records where the books of `source` are.
+    package func setHome(_ home: String?, of source: Int) throws {
+        try run(KeepsHits("UPDATE source SET home = ?2 WHERE id = ?1 AND home IS NOT ?2"), [source, home])
+    }
+
+    /// Records the end of a sync of `source`.
+    ///
+    /// - Parameter isSettled: whether all contacts that are gone from it have been unlinked.
+    package func endSync(of source: Int, at time: Timestamp, failure: String?, isSettled: Bool) throws {
+        try run(
+            KeepsHits("UPDATE source SET synced_at = ?, failure = ?, is_settled = ? WHERE id = ?"),
+            [time.milliseconds, failure, isSettled, source]
+        )
+    }
+
+    /// The book of `source` at `path`, which is added without a token if the index does not know it.
+    package func book(at path: String, of source: Int) throws -> SourceBook {
+        try run(
+            KeepsHits("INSERT INTO source_book (source, path) VALUES (?, ?) ON CONFLICT DO NOTHING"),
+            [source, path]
+        )
+        let sql = "SELECT id, token FROM source_book WHERE source = ? AND path = ?"
+        let book = try firstRow(sql, [source, path]) {
+            SourceBook(id: $0.integer("id"), path: path, token: $0.optionalText("token"))
+        }
+        guard let book else { throw AvatarStoreError(.damagedIndex, "The index lost the book \(path).") }
+        return book
+    }
+
+    /// Records that the cards of `book` are in the state `token`.
+    package func setToken(_ token: String?, of book: Int64) throws {
+        try run(KeepsHits("UPDATE source_book SET token = ?2 WHERE id = ?1 AND token IS NOT ?2"), [book, token])
+    }
+
+    /// Removes the book and its cards.
+    package func removeBook(_ book: Int64) throws {
+        try unsettle(book)
+        try run(KeepsHits("DELETE FROM source_book WHERE id = ?"), [book])
+    }
+
+    /// Adds `card` to `book`, or replaces the one at its path.
+    package func put(_ card: SourceCard, in book: Int64) throws {
+        try unsettle(book)
+        try run(
+            KeepsHits(
+                """
+                INSERT INTO source_card (book, path, validator, is_pending, records, fault) VALUES (?, ?, ?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET validator = excluded.validator, is_pending = excluded.is_pending,
+                    records = excluded.records, fault = excluded.fault
+                """
+            ),
+            [book, card.path, card.validator, card.isPending, card.records, card.fault]
+        )
+    }
+
+    /// Records that the photos of all cards of `source` are in the store.
+    package func settleCards(of source: Int) throws {
+        try run(
+            KeepsHits(
+                """
+                UPDATE source_card SET is_pending = 0
+                WHERE is_pending AND book IN (SELECT id FROM source_book WHERE source = ?)
+                """
+            ),
+            [source]
+        )
+    }
+
+    /// Records that the card at `path` has to be read again.
+    package func invalidateCard(at path: String, in book: Int64) throws {
+        try run(KeepsHits("UPDATE source_card SET validator = NULL WHERE book = ? AND path = ?"), [book, path])
+    }
+
+    /// Removes the card at `path`.
+    ///
+    /// - Returns: whether it was there.
+    package func removeCard(at path: String, in book: Int64) throws -> Bool {
+        guard try hasRow("SELECT 1 FROM source_card WHERE book = ? AND path = ?", [book, path]) else { return false }
+        try unsettle(book)
+        try run(KeepsHits("DELETE FROM source_card WHERE book = ? AND path = ?"), [book, path])
+        return true
+    }
+
+    /// Records that contacts of the source of `book` may be gone.
+    private func unsettle(_ book: Int64) throws {
+        try run(
+            KeepsHits(
+                "UPDATE source SET is_settled = 0 WHERE id = (SELECT source FROM source_book WHERE id = ?) AND is_settled"
+            ),
+            [book]
+        )
+    }
+}

@@ -1,0 +1,224 @@
+import AvatarCore
+package import AvatarIndex
+
+/// An address book that a sync reads besides contact lists, or in place of them: it knows what changed since the last sync, and
+/// that a card is gone. `AvatarAddressBooks` makes them.
+///
+/// The store keeps the state of each source under its name, so that only changed cards are read. A contact whose card is gone is
+/// unlinked, unless another source or list names it.
+public struct ContactSource: Sendable {
+    /// The kind of a source.
+    public enum Kind: String, Sendable, CaseIterable {
+        /// A contact list, read as a whole. The store keeps its name only.
+        case list
+        /// A CardDAV server (RFC 6352).
+        case cardDAV = "carddav"
+
+        /// The number in the index.
+        var number: Int { self == .list ? 0 : 1 }
+
+        init(number: Int) { self = number == 1 ? .cardDAV : .list }
+    }
+
+    /// The name by which the store knows the source: for a server its URL.
+    public let name: String
+    /// The kind.
+    public let kind: Kind
+    /// Brings the state in the index up to date.
+    package let update: @Sendable (SourceUpdate) async throws -> Void
+
+    /// A source that `update` reads.
+    package init(name: String, kind: Kind, update: @escaping @Sendable (SourceUpdate) async throws -> Void) {
+        (self.name, self.kind, self.update) = (name, kind, update)
+    }
+}
+
+/// The state of one source while a sync brings it up to date.
+///
+/// What is put here is in the index when `flush` returns, 64 cards in a transaction. It holds even if the update fails
+/// afterwards: the cards that were read are not read again.
+package final class SourceUpdate {
+    /// The source in the index.
+    let source: SourceRecord
+    /// Whether all cards are compared, whatever the tokens say.
+    package let isFull: Bool
+    /// The number of its contacts before the update, if some may be gone.
+    private(set) var report: SyncReport.Source
+    /// The whole records of cards whose photos are not in the store yet.
+    private(set) var photos = SourcePhotos()
+    private let index: AvatarIndex
+    private let writer: StoreWriter
+    private let makeSpool: @Sendable () throws -> RecordSpool
+    /// Cards that are not written yet.
+    private var waiting: [(card: SourceCard, book: Int64)] = []
+
+    private static let batchSize = 64
+
+    init(
+        _ source: SourceRecord,
+        index: AvatarIndex,
+        writer: StoreWriter,
+        makeSpool: @escaping @Sendable () throws -> RecordSpool,
+        isFull: Bool
+    ) {
+        (self.source, self.index, self.writer, self.makeSpool, self.isFull) = (source, index, writer, makeSpool, isFull)
+        report = SyncReport.Source(name: source.name, kind: ContactSource.Kind(number: source.kind))
+        report.isFull = isFull
+    }
+
+    // MARK: What the index knows
+
+    /// Where the books were found; `nil` unless they were looked for.
+    package var home: String? { source.home }
+
+    /// The books, in the order of their paths.
+    package func books() throws -> [SourceBook] { try index.books(of: source.id) }
+
+    /// Those of the cards at `paths` that are known, with their validators; `nil` for one that has to be read again.
+    package func validators(of paths: [String], in book: SourceBook) throws -> [String: String?] {
+        try index.validators(of: paths, in: book.id)
+    }
+
+    /// A page of the paths of the cards of `book` after `path`; an empty one is the last.
+    ///
+    /// - Parameter isUnread: only those that have to be read again.
+    package func paths(in book: SourceBook, after path: String, isUnread: Bool = false) throws -> [String] {
+        try index.cards(in: book.id, after: path, limit: 512, isUnread: isUnread).map(\.path)
+    }
+
+    // MARK: Changes
+
+    /// Records where the books are.
+    package func setHome(_ home: String?) async throws {
+        let id = source.id
+        try await writer.write { try $0.setHome(home, of: id) }
+    }
+
+    /// The book at `path`, which is added if it is new.
+    package func book(at path: String) async throws -> SourceBook {
+        let id = source.id
+        return try await writer.write { try $0.book(at: path, of: id) }
+    }
+
+    /// Removes a book that is gone, with its cards.
+    package func remove(_ book: SourceBook) async throws {
+        try await flush()
+        var last = ""
+        while let end = try paths(in: book, after: last).last {
+            report.removed += try paths(in: book, after: last).count
+            last = end
+        }
+        let id = book.id
+        try await writer.write { try $0.removeBook(id) }
+    }
+
+    /// Records that all cards of `book` are in the state `token`.
+    package func setToken(_ token: String?, of book: SourceBook) async throws {
+        try await flush()
+        let id = book.id
+        try await writer.write { try $0.setToken(token, of: id) }
+    }
+
+    /// Records the contacts of a card that was read.
+    package func put(_ records: [ContactRecord], at path: String, validator: String?, in book: SourceBook) async throws
+    {
+        let contacts = records.compactMap { if case .contact(let contact) = $0 { contact } else { nil } }
+        let reasons = records.compactMap { if case .unreadable(_, let reason, _, _) = $0 { reason } else { nil } }
+        if let reason = reasons.first {
+            return try await put(fault: reason, at: path, validator: validator, in: book)
+        }
+        report.changed += 1
+        var card = SourceCard(path: path, validator: validator, records: SourceRecords.encode(contacts))
+        if contacts.contains(where: \.hasPhoto) {
+            card.isPending = true
+            try photos.add(contacts, of: path, in: book.id, makeSpool)
+        }
+        try await put(card, in: book)
+    }
+
+    /// Records that the card at `path` cannot be read. The contacts that it had before stay.
+    package func put(fault: String, at path: String, validator: String?, in book: SourceBook) async throws {
+        report.changed += 1
+        report.unreadable += 1
+        var card = try index.card(at: path, in: book.id) ?? SourceCard(path: path, validator: nil, records: [])
+        (card.validator, card.fault) = (validator, fault)
+        try await put(card, in: book)
+    }
+
+    private func put(_ card: SourceCard, in book: SourceBook) async throws {
+        waiting.append((card, book.id))
+        if waiting.count >= Self.batchSize { try await flush() }
+    }
+
+    /// Removes the cards at `paths`, as far as they are known.
+    package func remove(_ paths: [String], in book: SourceBook) async throws {
+        try await flush()
+        guard !paths.isEmpty else { return }
+        let id = book.id
+        report.removed += try await writer.write { transaction in
+            try paths.count { try transaction.removeCard(at: $0, in: id) }
+        }
+    }
+
+    /// Writes the cards that wait.
+    package func flush() async throws {
+        guard !waiting.isEmpty else { return }
+        let cards = waiting
+        waiting = []
+        try await writer.write { transaction in
+            for (card, book) in cards { try transaction.put(card, in: book) }
+        }
+    }
+
+    /// Counts a request to the source.
+    package func countRequest() { report.requests += 1 }
+
+    /// Counts a comparison of all cards, which the source made necessary.
+    package func countFullComparison() { report.isFull = true }
+
+    /// Ends the update, with the error that has stopped it.
+    func end(_ failure: AvatarStoreError?) throws {
+        report.failure = failure
+        report.cards = try index.cardCount(of: source)
+    }
+}
+
+/// The records of cards whose photos are not in the store yet, in a file.
+struct SourcePhotos {
+    private var spool: RecordSpool?
+    /// The places of the cards in the file, and the numbers of their contacts.
+    private var places: [KeyFingerprint: (place: Int, count: Int)] = [:]
+
+    mutating func add(
+        _ contacts: [Contact],
+        of path: String,
+        in book: Int64,
+        _ makeSpool: () throws -> RecordSpool
+    ) throws {
+        var spool = try spool ?? makeSpool()
+        let all = try contacts.map { try spool.append(.contact($0)) }
+        places[Self.key(path, book)] = (all[0], all.count)
+        self.spool = spool
+    }
+
+    /// Writes the file.
+    mutating func flush() throws { try spool?.flush() }
+
+    /// The contacts of the card at `path`; `nil` unless they are here.
+    func contacts(of path: String, in book: Int64) throws -> [Contact]? {
+        guard let spool, let (place, count) = places[Self.key(path, book)] else { return nil }
+        var reader = RecordSpool.Reader(spool, at: place)
+        return try (0..<count).compactMap { _ in
+            if case .contact(let contact) = try reader.next() { contact } else { nil }
+        }
+    }
+
+    private static func key(_ path: String, _ book: Int64) -> KeyFingerprint { KeyFingerprint("\(book) \(path)") }
+}
+
+extension Contact {
+    /// Whether it has a photo whose bytes are at hand.
+    fileprivate var hasPhoto: Bool {
+        images.contains { if case .photo(let photo) = $0 { photo.digest == nil } else { false } }
+    }
+}

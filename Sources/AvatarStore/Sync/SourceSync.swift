@@ -1,0 +1,209 @@
+import AvatarCore
+import AvatarFiles
+import AvatarIndex
+import Logging
+
+/// The sources of one sync: brings their state up to date before the sync, and unlinks the contacts that are gone from them at its
+/// end.
+final class SourceSync {
+    private let index: AvatarIndex
+    private let writer: StoreWriter
+    private let logger: Logger
+    /// The updates, in the order of the names of their sources.
+    private var updates: [SourceUpdate] = []
+    /// The contacts that each source with changes names now.
+    private var named: [Int: FingerprintSet] = [:]
+    /// The number of contacts that each of them named before.
+    private var former: [Int: Int] = [:]
+    /// Contacts with a photo that the store has not.
+    private var withoutPhoto: Set<String> = []
+    /// The sources whose contacts are unlinked as they should.
+    private var settled: Set<Int> = []
+
+    init(_ index: AvatarIndex, writer: StoreWriter, logger: Logger) {
+        (self.index, self.writer, self.logger) = (index, writer, logger)
+    }
+
+    /// Asks `sources` for their changes, one after the other.
+    ///
+    /// A source that cannot be read keeps its contacts, and its report tells why.
+    ///
+    /// - Throws: an error of the index or the disk; `CancellationError`.
+    func update(
+        _ sources: [ContactSource],
+        isFull: Bool,
+        spooledTo makeSpool: @escaping @Sendable () throws -> RecordSpool
+    )
+        async throws
+    {
+        for source in sources.sorted(by: { $0.name < $1.name }) {
+            try await writer.write { _ = try $0.number(ofSource: source.name, kind: source.kind.number) }
+            guard let known = try index.source(named: source.name) else { continue }
+            let update = SourceUpdate(known, index: index, writer: writer, makeSpool: makeSpool, isFull: isFull)
+            var failure: AvatarStoreError?
+            do {
+                try await source.update(update)
+            } catch let error as AvatarStoreError where error.isOfSource {
+                logger.warning(
+                    "a source could not be read",
+                    metadata: ["source": "\(source.name)", "error": "\(error)"]
+                )
+                failure = error
+            }
+            try await update.flush()
+            try update.end(failure)
+            updates.append(update)
+            if failure == nil, try index.source(named: source.name)?.isSettled == false {
+                named[known.id] = FingerprintSet()
+                former[known.id] = try index.contactCount(of: known)
+            }
+        }
+    }
+
+    /// The records of all cards.
+    ///
+    /// - Throws: an error of the disk or the index.
+    func records() throws -> SourceRecords {
+        let sources = try updates.map { update in
+            var photos = update.photos
+            try photos.flush()
+            return SourceRecords.Source(name: update.source.name, books: try update.books(), photos: photos)
+        }
+        return SourceRecords(index, sources)
+    }
+
+    /// The reports of the sources.
+    var reports: [SyncReport.Source] { updates.map(\.report) }
+
+    /// The number of cards of all sources.
+    var cardCount: Int { updates.reduce(0) { $0 + $1.report.cards } }
+
+    /// Whether contacts may be gone from a source, so that the sync has to know those that are not.
+    var hasChanges: Bool { !named.isEmpty }
+
+    /// Notes that the sources with bits in `mask` name `contact`.
+    func note(_ contact: String, namedBy mask: Int64) {
+        for id in named.keys where mask & (1 << Int64(id)) != 0 { _ = named[id]?.insert(contact) }
+    }
+
+    /// Notes that the store does not have a photo of `contact`.
+    func noteMissingPhoto(of contact: String) { withoutPhoto.insert(contact) }
+
+    /// Unlinks the contacts that are gone from a source or lost their picture there, and that no other source or list names.
+    ///
+    /// - Parameters:
+    ///   - unlinksAll: even if they are more than half of the contacts of the source.
+    ///   - leavers: those of some contacts that have no picture in the lists and sources of the sync.
+    /// - Returns: the number of contacts that were unlinked, and of those that were kept because they are too many.
+    /// - Throws: an error of the index or the disk.
+    func unlink(
+        unlinksAll: Bool,
+        leavers: ([String]) -> [String]
+    ) async throws -> (unlinked: Int, kept: Int) {
+        var total = (unlinked: 0, kept: 0)
+        for update in updates {
+            guard let named = named[update.source.id], let former = former[update.source.id] else { continue }
+            var leaving = 0
+            try forEachPage(of: update.source, named, leavers) { page in leaving += page.gone.count }
+            if !unlinksAll, leaving > 20, 2 * leaving > former {
+                total.kept += leaving
+                continue
+            }
+            var pages: [LeaverPage] = []
+            try forEachPage(of: update.source, named, leavers) { pages.append($0) }
+            for page in pages {
+                let links = try (page.gone + page.withoutPicture).flatMap { contact in
+                    try index.imageKeys(of: contact).map { (contact: contact, key: $0) }
+                }
+                try await writer.unlink(inBatches: links)
+                try await writer.removeContacts(page.gone)
+                let mask = update.source.mask
+                try await writer.write { transaction in
+                    for contact in page.kept { try transaction.forget(contact, namedBy: mask) }
+                }
+                total.unlinked += Set(links.map { KeyFingerprint($0.contact) }).count
+                if Task.isCancelled { return total }
+            }
+            settled.insert(update.source.id)
+        }
+        return total
+    }
+
+    /// Contacts of a source.
+    private struct LeaverPage {
+        /// Gone from the source, and named by no other.
+        var gone: [String]
+        /// Gone from the source, and named by another.
+        var kept: [String]
+        /// Still there, without a picture, and named by no other.
+        var withoutPicture: [String]
+    }
+
+    private func forEachPage(
+        of source: SourceRecord,
+        _ named: FingerprintSet,
+        _ leavers: ([String]) -> [String],
+        _ body: (LeaverPage) throws -> Void
+    ) throws {
+        var last = ""
+        while true {
+            let page = try index.contacts(namedBy: source.mask, after: last, limit: 512)
+            guard let end = page.last else { return }
+            last = end
+            let absent = page.filter { !named.contains($0) }
+            let withoutPicture = leavers(page).filter { named.contains($0) }
+            let others = try index.named(absent + withoutPicture, byOthersThan: source.mask)
+            let found = LeaverPage(
+                gone: absent.filter { !others.contains($0) },
+                kept: absent.filter(others.contains),
+                withoutPicture: withoutPicture.filter { !others.contains($0) }
+            )
+            if !found.gone.isEmpty || !found.kept.isEmpty || !found.withoutPicture.isEmpty { try body(found) }
+        }
+    }
+
+    /// Records how the sync of the sources ended.
+    ///
+    /// - Parameters:
+    ///   - time: the end of the sync.
+    ///   - isComplete: whether all records were planned and all photos saved.
+    /// - Throws: an error of the index or the disk.
+    func end(at time: Timestamp, isComplete: Bool) async throws {
+        for update in updates {
+            let isSettled =
+                isComplete
+                && (named[update.source.id] == nil ? update.source.isSettled : settled.contains(update.source.id))
+            let (id, failure) = (update.source.id, update.report.failure?.message)
+            let lost = isComplete ? try cardsWithoutPhoto(of: update) : []
+            try await writer.write { transaction in
+                if isComplete { try transaction.settleCards(of: id) }
+                for card in lost { try transaction.invalidateCard(at: card.path, in: card.book) }
+                try transaction.endSync(of: id, at: time, failure: failure, isSettled: isSettled)
+            }
+        }
+    }
+
+    /// The cards whose photos the store does not have, to be read again by the next sync.
+    private func cardsWithoutPhoto(of update: SourceUpdate) throws -> [(path: String, book: Int64)] {
+        guard !withoutPhoto.isEmpty else { return [] }
+        var found: [(path: String, book: Int64)] = []
+        for book in try update.books() {
+            var last = ""
+            while true {
+                let page = try index.cards(in: book.id, after: last, limit: 512)
+                guard let end = page.last else { break }
+                last = end.path
+                for card in page
+                where SourceRecords.decode(card.records).contains(where: { withoutPhoto.contains($0.id) }) {
+                    found.append((card.path, book.id))
+                }
+            }
+        }
+        return found
+    }
+}
+
+extension AvatarStoreError {
+    /// Whether a source is at fault, and not the store.
+    fileprivate var isOfSource: Bool { code == .unreadableList || code == .fetchFailed }
+}

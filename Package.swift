@@ -484,7 +484,7 @@ let package = Package(
         .target(
             name: "ProgramRunning",
             dependencies: [
-                "AvatarStoreTesting",
+                "AvatarDigest", "AvatarStoreTesting",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Subprocess", package: "swift-subprocess"),

@@ -12,13 +12,17 @@ struct AddressBookReader: ~Copyable {
     private var batchSize = Self.largestBatch
     /// Whether the server refuses requests for several cards, so that each is read alone.
     private var readsAlone = false
+    /// Whether the server is known to have tokens, so that the older tag is not asked for: a server may have to compute it.
+    private let hasSyncTokens: Bool
     /// Where another host has the books of the user.
     private var elsewhere: String?
     /// Whether the server has refused to tell of a resource.
     private var isForbidden = false
 
-    init(_ server: CardDAVServer, _ client: DAVClient, _ update: SourceUpdate) {
+    /// - Throws: an error of the index.
+    init(_ server: CardDAVServer, _ client: DAVClient, _ update: SourceUpdate) throws {
         (self.server, self.client, self.update) = (server, client, update)
+        hasSyncTokens = try update.books().contains { $0.token?.hasPrefix("sync ") == true }
     }
 
     /// A book as the server has it now.
@@ -54,7 +58,7 @@ struct AddressBookReader: ~Copyable {
     // MARK: Books
 
     private static let bookProperties = """
-        <d:resourcetype/><d:displayname/><d:sync-token/><x:getctag/><d:current-user-principal/><c:addressbook-home-set/>
+        <d:resourcetype/><d:displayname/><d:sync-token/><d:current-user-principal/><c:addressbook-home-set/>
         """
 
     /// The books that are named, or all.
@@ -134,7 +138,7 @@ struct AddressBookReader: ~Copyable {
             "PROPFIND",
             path,
             depth: depth,
-            body: Self.propfind(Self.bookProperties),
+            body: Self.propfind(Self.bookProperties + (hasSyncTokens ? "" : "<x:getctag/>")),
             limit: Self.mostBatchBytes
         )
         guard answer.status == 207, !answer.isTooLarge else {

@@ -93,7 +93,7 @@ extension ContactSource {
         ContactSource(name: server.url, kind: .cardDAV) { update in
             let client = try DAVClient(server, update)
             do {
-                var reader = AddressBookReader(server, client, update)
+                var reader = try AddressBookReader(server, client, update)
                 try await reader.run()
             } catch {
                 await client.close()

@@ -389,6 +389,22 @@ struct AddressBookTests {
         }
     }
 
+    @Test func digestProvesTheLogin() async throws {
+        try await Self.with { fixture, server in
+            let source = try source(server) { $0.login = .init(user: "ada", password: "a secret & more") }
+            server.faults.login = ("ada", "a secret & more")
+            server.faults.asksForDigest = true
+            for number in 0..<150 { server.put("c\(number)") }
+            let report = try await sync(fixture, source)
+            #expect(report.sources.first?.failure?.message == nil)
+            #expect(report.contacts == 150)
+            let other = try self.source(server) { $0.login = .init(user: "ada", password: "wrong") }
+            let refused = try await sync(fixture, other)
+            #expect(refused.sources.first?.failure?.message.contains("refuses the user or the password") == true)
+            #expect(refused.unlinked == 0)
+        }
+    }
+
     @Test func unreachableServerKeepsItsContacts() async throws {
         try await Self.with { fixture, server in
             let source = try source(server)

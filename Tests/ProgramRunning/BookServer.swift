@@ -1,3 +1,4 @@
+import AvatarDigest
 import AvatarStoreTesting
 import Foundation
 import Synchronization
@@ -35,6 +36,8 @@ package final class BookServer: Sendable {
         package var redirect: String?
         /// The user and the password by Basic; `nil` to let everyone in.
         package var login: (user: String, password: String)?
+        /// The login has to be proven by Digest (RFC 7616).
+        package var asksForDigest = false
     }
 
     struct State {
@@ -114,42 +117,73 @@ package final class BookServer: Sendable {
                 return LoopbackOrigin.Response(status: 301, headers: ["Location": redirect])
             }
             if let login = faults.login {
+                if faults.asksForDigest {
+                    guard Self.proves(login, request) else {
+                        let challenge = #"Digest realm="books", qop="auth", nonce="0123456789abcdef", algorithm=MD5"#
+                        return LoopbackOrigin.Response(status: 401, headers: ["WWW-Authenticate": challenge])
+                    }
+                    return Self.answer(kind, request, body, state)
+                }
                 let expected = "Basic " + Data("\(login.user):\(login.password)".utf8).base64EncodedString()
                 guard request.headers["Authorization"] == expected else {
                     return LoopbackOrigin.Response(status: 401, headers: ["WWW-Authenticate": "Basic realm=\"books\""])
                 }
             }
-            switch (kind, request.path) {
-            case ("PROPFIND", Self.book) where request.headers["Depth"] == "1": return Self.members(state)
-            case ("PROPFIND", Self.book): return Self.multistatus([Self.bookProperties(state)])
-            case ("PROPFIND", "/.well-known/carddav"):
-                return LoopbackOrigin.Response(status: 301, headers: ["Location": "/dav/"])
-            case ("PROPFIND", "/dav/"):
-                return Self.multistatus([
-                    Self.found(
-                        "/dav/",
-                        "<d:current-user-principal><d:href>/dav/ada/</d:href></d:current-user-principal>"
-                    )
-                ])
-            case ("PROPFIND", "/dav/ada/"):
-                let home = "<c:addressbook-home-set><d:href>/dav/ada/</d:href></c:addressbook-home-set>"
-                var resources = [Self.found("/dav/ada/", home + "<d:resourcetype><d:collection/></d:resourcetype>")]
-                if request.headers["Depth"] == "1" { resources.append(Self.bookProperties(state)) }
-                return Self.multistatus(resources)
-            case ("sync", Self.book):
-                if let status = faults.reportStatus { return Self.status(status) }
-                return Self.changes(state, since: Self.between("<d:sync-token>", "</d:sync-token>", in: body))
-            case ("multiget", Self.book): return Self.cards(state, body)
-            case ("GET", _):
-                guard let card = state.cards[request.path] else { return Self.status(404) }
-                return LoopbackOrigin.Response(
-                    status: 200,
-                    headers: ["ETag": "\"\(card.version)\"", "Content-Type": "text/vcard"],
-                    body: .bytes(Array(card.text.utf8))
-                )
-            default: return Self.status(404)
-            }
+            return Self.answer(kind, request, body, state)
         }
+    }
+
+    private static func answer(
+        _ kind: String,
+        _ request: LoopbackOrigin.Request,
+        _ body: String,
+        _ state: State
+    ) -> LoopbackOrigin.Response {
+        switch (kind, request.path) {
+        case ("PROPFIND", Self.book) where request.headers["Depth"] == "1": return Self.members(state)
+        case ("PROPFIND", Self.book): return Self.multistatus([Self.bookProperties(state)])
+        case ("PROPFIND", "/.well-known/carddav"):
+            return LoopbackOrigin.Response(status: 301, headers: ["Location": "/dav/"])
+        case ("PROPFIND", "/dav/"):
+            return Self.multistatus([
+                Self.found(
+                    "/dav/",
+                    "<d:current-user-principal><d:href>/dav/ada/</d:href></d:current-user-principal>"
+                )
+            ])
+        case ("PROPFIND", "/dav/ada/"):
+            let home = "<c:addressbook-home-set><d:href>/dav/ada/</d:href></c:addressbook-home-set>"
+            var resources = [Self.found("/dav/ada/", home + "<d:resourcetype><d:collection/></d:resourcetype>")]
+            if request.headers["Depth"] == "1" { resources.append(Self.bookProperties(state)) }
+            return Self.multistatus(resources)
+        case ("sync", Self.book):
+            if let status = state.faults.reportStatus { return Self.status(status) }
+            return Self.changes(state, since: Self.between("<d:sync-token>", "</d:sync-token>", in: body))
+        case ("multiget", Self.book): return Self.cards(state, body)
+        case ("GET", _):
+            guard let card = state.cards[request.path] else { return Self.status(404) }
+            return LoopbackOrigin.Response(
+                status: 200,
+                headers: ["ETag": "\"\(card.version)\"", "Content-Type": "text/vcard"],
+                body: .bytes(Array(card.text.utf8))
+            )
+        default: return Self.status(404)
+        }
+    }
+
+    /// Whether the `Authorization` of Digest is that of `login`.
+    private static func proves(_ login: (user: String, password: String), _ request: LoopbackOrigin.Request) -> Bool {
+        guard let field = request.headers["Authorization"], field.hasPrefix("Digest ") else { return false }
+        var parts: [String: String] = [:]
+        for part in field.dropFirst(7).split(separator: ",") {
+            let sides = part.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+            if sides.count == 2 { parts[sides[0]] = sides[1].trimmingCharacters(in: CharacterSet(charactersIn: "\"")) }
+        }
+        func md5(_ text: String) -> String { MD5.hash(Array(text.utf8)).map { String(format: "%02x", $0) }.joined() }
+        let first = md5("\(login.user):books:\(login.password)")
+        let second = md5("\(request.method):\(request.target)")
+        let middle = ["nonce", "nc", "cnonce", "qop"].map { parts[$0] ?? "" }.joined(separator: ":")
+        return parts["username"] == login.user && parts["response"] == md5("\(first):\(middle):\(second)")
     }
 
     private static func status(_ status: Int) -> LoopbackOrigin.Response { LoopbackOrigin.Response(status: status) }

@@ -34,8 +34,11 @@ struct ListSurvey: Sendable {
     private var keptBytes = 0
     /// The number of records in the list.
     private(set) var count = 0
-    /// Where all records are.
-    private(set) var records = Records.memory([])
+    /// All records, as long as they are few.
+    private var kept: [ContactRecord] = []
+    private var isShort = true
+    /// The file with all records of a long list; `nil` if the list can be read again.
+    private var spool: RecordSpool?
     /// Creates the file for a long list; `nil` if the list can be read again.
     private let makeSpool: (@Sendable () throws -> RecordSpool)?
 
@@ -43,6 +46,9 @@ struct ListSurvey: Sendable {
     init(spooledTo makeSpool: (@Sendable () throws -> RecordSpool)?) {
         self.makeSpool = makeSpool
     }
+
+    /// Where all records are.
+    var records: Records { isShort ? .memory(kept) : spool.map(Records.file) ?? .list }
 
     /// Adds the next record of the list.
     ///
@@ -59,24 +65,14 @@ struct ListSurvey: Sendable {
     }
 
     private mutating func keep(_ record: ContactRecord) throws {
-        let former = records
-        // The only reference to what was kept so far, so that appending does not copy it.
-        records = .list
-        switch former {
-        case .memory(var kept) where keptBytes <= Self.mostKeptBytes:
-            kept.append(record)
-            records = .memory(kept)
-        case .memory(let kept):
-            guard var spool = try makeSpool?() else { return }
-            for record in kept { try spool.append(record) }
-            try spool.append(record)
-            records = .file(spool)
-        case .file(var spool):
-            try spool.append(record)
-            records = .file(spool)
-        case .list:
-            return
+        if isShort, keptBytes <= Self.mostKeptBytes { return kept.append(record) }
+        if isShort {
+            isShort = false
+            spool = try makeSpool?()
+            for record in kept { try spool?.append(record) }
+            kept = []
         }
+        try spool?.append(record)
     }
 
     /// Ends the survey, and frees the memory that only reading needs.
@@ -84,10 +80,7 @@ struct ListSurvey: Sendable {
     /// - Throws: an error of the disk.
     mutating func finish() throws {
         named = FingerprintSet()
-        if case .file(var spool) = records {
-            try spool.flush()
-            records = .file(spool)
-        }
+        try spool?.flush()
     }
 
     /// Checks that a later read gave the same number of records.

@@ -60,9 +60,17 @@ struct RecordSpool: Sendable {
         /// The place of the next record.
         private var position = 0
 
-        /// Begins at the first record, or at the one at `place`.
-        init(_ spool: RecordSpool, at place: Int = 0) {
-            (file, length, position) = (spool.file, spool.length, place)
+        /// The bytes that are read at least.
+        private let pieceBytes: Int
+
+        /// Begins at the first record.
+        init(_ spool: RecordSpool) {
+            (file, length, pieceBytes) = (spool.file, spool.length, RecordSpool.pieceBytes)
+        }
+
+        /// Begins at the record at `place`, after which few others are read.
+        init(_ spool: RecordSpool, at place: Int) {
+            (file, length, pieceBytes, position) = (spool.file, spool.length, 4096, place)
         }
 
         /// The next record; `nil` after the last one.
@@ -81,7 +89,7 @@ struct RecordSpool: Sendable {
         private mutating func take(_ count: Int) throws -> ArraySlice<UInt8> {
             if position + count > pieceStart + piece.count {
                 pieceStart = position
-                piece = try file.read(at: position, count: min(max(count, RecordSpool.pieceBytes), length - position))
+                piece = try file.read(at: position, count: min(max(count, pieceBytes), length - position))
             }
             let start = position - pieceStart
             guard start + count <= piece.count else { throw RecordReader.damage }

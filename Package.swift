@@ -421,7 +421,8 @@ let package = Package(
         .testTarget(
             name: "AvatarAddressBooksTests",
             dependencies: [
-                "AvatarAddressBooks", "AvatarCore", "AvatarFiles", "AvatarStore", "AvatarStoreTesting",
+                "AvatarAddressBooks", "AvatarCore", "AvatarFiles", "AvatarOriginRules", "AvatarStore",
+                "AvatarStoreTesting",
                 "ProgramRunning",
             ],
             swiftSettings: swiftSettings

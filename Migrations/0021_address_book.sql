@@ -8,8 +8,13 @@ ALTER TABLE source ADD COLUMN synced_at INTEGER;
 ALTER TABLE source ADD COLUMN failure TEXT;
 -- Where the books of the source were found; NULL unless they were looked for.
 ALTER TABLE source ADD COLUMN home TEXT;
+-- A digest of the user whose books they are; NULL if it is not known.
+ALTER TABLE source ADD COLUMN account TEXT;
 -- 1: all contacts that are gone from the source have been unlinked.
 ALTER TABLE source ADD COLUMN is_settled INTEGER NOT NULL DEFAULT 1 CHECK (is_settled IN (0, 1));
+
+-- What the records of its cards have of the contacts: 1 for names, 2 for digests of e-mail addresses.
+ALTER TABLE source ADD COLUMN keeps INTEGER NOT NULL DEFAULT 0 CHECK (keeps BETWEEN 0 AND 3);
 
 CREATE TABLE source_book (
     id INTEGER PRIMARY KEY,
@@ -33,4 +38,13 @@ CREATE TABLE source_card (
     -- The reason why the card as it is now cannot be read, and the contacts are those of an earlier one; NULL if it can.
     fault TEXT,
     PRIMARY KEY (book, path)
+) STRICT, WITHOUT ROWID;
+
+-- Cards of erased contacts, which are not read again until they change.
+CREATE TABLE source_erased (
+    book INTEGER NOT NULL REFERENCES source_book (id) ON DELETE CASCADE,
+    -- The SHA-256 of the path, which often has the id of the contact.
+    path_sha256 BLOB NOT NULL,
+    validator TEXT,
+    PRIMARY KEY (book, path_sha256)
 ) STRICT, WITHOUT ROWID;

@@ -127,6 +127,22 @@ want_nginx() {
     fi
 }
 
+# want_dav: sets AVATARS_DAV to a folder with the CardDAV servers of some tests, which are not installed: their packages would start
+# services. Without pip and a network, the tests that need them are skipped.
+want_dav() {
+    local tools="$PWD/.build/tools/dav"
+    if [ ! -x "$tools/bin/radicale" ] || [ ! -x "$tools/bin/xandikos" ]; then
+        python3 -m pip --version >/dev/null 2>&1 || want_tool python3-pip
+        python3 -m pip install -q --disable-pip-version-check --root-user-action=ignore --target "$tools" radicale==3.5.4 xandikos==0.2.12 \
+            >/dev/null 2>&1 || true
+    fi
+    if PYTHONPATH="$tools" "$tools/bin/radicale" --version >/dev/null 2>&1; then
+        export AVATARS_DAV="$tools"
+    else
+        echo "Tests that need Radicale and xandikos are skipped." >&2
+    fi
+}
+
 # link_archives LIBRARY...: fills a folder with the archives that this system has of the libraries, and sets archives to its
 # path. The linker searches it first, so it takes these archives and not the shared libraries of the same names.
 link_archives() {

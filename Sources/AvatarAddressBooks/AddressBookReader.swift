@@ -36,6 +36,9 @@ struct AddressBookReader: ~Copyable {
     private static let largestBatch = 100
     private static let mostListedBytes = 4 << 30
     private static let mostCards = 10_000_000
+    private static let mostPages = 100_000
+    /// The most principals, and the most homes.
+    private static let mostPlaces = 8
     private static let mostBatchBytes = 64 << 20
     /// The limit of a vCard.
     private static let mostCardBytes = 33_600_000
@@ -43,16 +46,48 @@ struct AddressBookReader: ~Copyable {
     /// - Throws: `fetchFailed` without a response; `unreadableList` if the server refuses the user, has no address book or answers
     ///   nonsense; an error of the disk or the index; `CancellationError`.
     mutating func run() async throws {
+        try requireSameUser()
         let found = try await findBooks()
         let books = try chosen(from: found)
-        for known in try update.books() where !books.contains(where: { $0.path == known.path }) {
-            try await update.remove(known)
-        }
+        if let user = server.login?.user { try await update.setUser(user) }
         for book in books {
             let known = try await update.book(at: book.path)
             try await bring(known, upTo: book)
         }
+        // At the end, because their cards may have moved to another book.
+        for known in try update.books() where !books.contains(where: { $0.path == known.path }) {
+            guard found.contains(where: { $0.path == known.path }) else {
+                try await requireGone(known)
+                try await update.remove(known)
+                continue
+            }
+            try await update.remove(known)
+        }
         try await update.flush()
+    }
+
+    /// Refuses a login of another user than the one whose books the index has: theirs would take the place of these.
+    private func requireSameUser() throws {
+        guard let user = server.login?.user else { return }
+        guard try update.isOfSameUser(user) else {
+            throw client.problem(
+                "is known with another user; `avatars sources --forget \(server.url)` forgets that one"
+            )
+        }
+    }
+
+    /// Throws unless the server says that `book` is gone. Its absence from a list may be a fault of the moment.
+    private mutating func requireGone(_ book: SourceBook) async throws {
+        let (answer, _) = try await client.send(
+            "PROPFIND",
+            book.path,
+            depth: 0,
+            body: Self.propfind("<d:resourcetype/>"),
+            limit: Self.mostBatchBytes
+        )
+        guard [403, 404, 410].contains(answer.status) else {
+            throw client.problem("no longer lists the book \(book.path), but still has it")
+        }
     }
 
     // MARK: Books
@@ -77,23 +112,29 @@ struct AddressBookReader: ~Copyable {
 
     /// Finds the books where they were, else from the URL on (RFC 6764 section 6).
     private mutating func findBooks() async throws -> [Book] {
-        if let home = update.home {
-            let books = try await books(below: home)
+        if let known = update.home {
+            var books: [Book] = []
+            for home in known.split(separator: "\n") { books += try await self.books(below: String(home)) }
             if !books.isEmpty { return books }
         }
         let begins = server.path == "/" ? ["/.well-known/carddav", "/"] : [server.path, "/.well-known/carddav"]
         for begin in begins {
-            guard let found = try await properties(of: begin, depth: 0) else { continue }
+            guard let found = try await properties(of: begin, depth: 0) else {
+                // A book that was here is not all books.
+                let wasBook = try update.home == nil && update.books().contains { $0.path == server.path }
+                guard !wasBook else { throw client.problem("does not have the book any more") }
+                continue
+            }
             if let book = found.first(where: \.resource.isAddressBook) {
                 try await update.setHome(nil)
                 return [Self.book(book.path, book.resource)]
             }
-            for home in try await homes(from: found) {
-                let books = try await books(below: home)
-                guard !books.isEmpty else { continue }
-                try await update.setHome(home)
-                return books
-            }
+            let homes = try await homes(from: found)
+            var books: [Book] = []
+            for home in homes { books += try await self.books(below: home) }
+            guard !books.isEmpty else { continue }
+            try await update.setHome(homes.joined(separator: "\n"))
+            return books
         }
         if let elsewhere {
             throw client.problem("has its books at \(elsewhere); name that URL")
@@ -104,11 +145,11 @@ struct AddressBookReader: ~Copyable {
     /// The homes that the resources or their principals name.
     private mutating func homes(from found: [(path: String, resource: DAVResource)]) async throws -> [String] {
         var homes = found.flatMap(\.resource.homes)
-        for principal in found.flatMap(\.resource.principals) {
+        for principal in found.flatMap(\.resource.principals).prefix(Self.mostPlaces) {
             guard let path = here(principal) else { continue }
             homes += try await properties(of: path, depth: 0)?.flatMap(\.resource.homes) ?? []
         }
-        return homes.compactMap { here($0) }
+        return homes.prefix(Self.mostPlaces).compactMap { here($0) }
     }
 
     /// The path of `reference` at this server; `nil` if it is at another one, to which no login is sent.
@@ -195,18 +236,21 @@ struct AddressBookReader: ~Copyable {
     /// - Returns: `false` if the server cannot tell them, so that all cards have to be compared.
     private mutating func readChanges(of book: SourceBook, since token: String) async throws -> Bool {
         var token = token
-        while true {
+        for _ in 0..<Self.mostPages {
             guard let page = try await report(book, since: token) else { return false }
             var listing = Listing()
             try await listing.read(page, of: book, self.server, client) { cards in
-                try await self.readChanged(cards, in: book)
+                try await self.readChanged(cards.filter(\.isReadable), in: book)
             }
             guard let next = page.syncToken, !listing.isTruncated || next != token else { return false }
             try await update.remove(listing.removed, in: book)
             token = next
             try await update.setToken("sync \(token)", of: book)
             if !listing.isTruncated { return true }
+            // A page of a server that goes on for ever.
+            guard listing.hasMembers else { return false }
         }
+        return false
     }
 
     /// Compares all cards.
@@ -217,7 +261,7 @@ struct AddressBookReader: ~Copyable {
         var seen = FingerprintSet()
         var count = 0
         var token = ""
-        while true {
+        for _ in 0..<Self.mostPages {
             let answered = byReport ? try await report(book, since: token) : try await members(of: book)
             guard let page = answered else { return nil }
             var listing = Listing()
@@ -227,19 +271,26 @@ struct AddressBookReader: ~Copyable {
                     throw self.client.problem("has more than \(Self.mostCards) cards in \(book.path)")
                 }
                 for card in cards { _ = seen.insert(card.path) }
-                try await self.readChanged(cards, in: book)
+                try await self.readChanged(cards.filter(\.isReadable), in: book)
             }
             guard byReport else {
+                // The collection is a member of the answer about its members (RFC 4918 section 9.1).
+                guard listing.hasCollection, !listing.isTruncated else { return false }
                 try await removeUnseen(seen, in: book)
                 return true
             }
             guard let next = page.syncToken, !listing.isTruncated || next != token else { return nil }
+            // A later page may tell that a card of an earlier one is gone.
+            try await update.remove(listing.removed, in: book)
             token = next
-            if !listing.isTruncated { break }
+            guard listing.isTruncated else {
+                try await removeUnseen(seen, in: book)
+                try await update.setToken("sync \(token)", of: book)
+                return true
+            }
+            guard listing.hasMembers else { return nil }
         }
-        try await removeUnseen(seen, in: book)
-        try await update.setToken("sync \(token)", of: book)
-        return true
+        return nil
     }
 
     private func removeUnseen(_ seen: borrowing FingerprintSet, in book: SourceBook) async throws {
@@ -315,6 +366,8 @@ struct AddressBookReader: ~Copyable {
     private struct ListedCard {
         let path: String
         let etag: String?
+        /// Whether the server would not tell of it now. It keeps what it had.
+        var isReadable = true
     }
 
     /// The result of a page.
@@ -322,6 +375,10 @@ struct AddressBookReader: ~Copyable {
         private(set) var removed: [String] = []
         /// Whether the server left a part out (RFC 6578 section 3.6).
         private(set) var isTruncated = false
+        /// Whether the collection itself is listed.
+        private(set) var hasCollection = false
+        /// Whether anything else is.
+        private(set) var hasMembers = false
 
         /// Hands the cards of `page` to `take`, some hundreds at once.
         mutating func read(
@@ -336,15 +393,18 @@ struct AddressBookReader: ~Copyable {
             while let resource = try reader.next() {
                 guard let path = DAVPath.resolve(resource.href, at: server.base) else { continue }
                 if path == book.path || path + "/" == book.path {
-                    if resource.status == 507 { isTruncated = true }
+                    if resource.status == 507 { isTruncated = true } else { hasCollection = true }
                     continue
                 }
+                hasMembers = true
                 guard !resource.isCollection, !path.hasSuffix("/") else { continue }
                 switch resource.status {
                 case 404, 410: removed.append(path)
                 case nil, 200: cards.append(ListedCard(path: path, etag: resource.etag))
-                // A member that the user may not read is as good as none, but may be there again.
-                default: continue
+                default: cards.append(ListedCard(path: path, etag: nil, isReadable: false))
+                }
+                guard removed.count <= AddressBookReader.mostCards else {
+                    throw client.problem("tells of more than \(AddressBookReader.mostCards) cards in \(book.path)")
                 }
                 guard cards.count >= 512 else { continue }
                 try await take(cards)
@@ -357,10 +417,11 @@ struct AddressBookReader: ~Copyable {
     /// Reads those of `cards` whose ETags differ from the ones in the index.
     private mutating func readChanged(_ cards: [ListedCard], in book: SourceBook) async throws {
         try await update.flush()
-        let known = try update.validators(of: cards.map(\.path), in: book)
+        let known = try update.known(cards.map(\.path), in: book)
         let changed = cards.filter { card in
-            guard let etag = card.etag, let validator = known[card.path] else { return true }
-            return validator != etag
+            guard !update.isFull, let known = known[card.path] else { return true }
+            guard let etag = card.etag else { return !known.isErased }
+            return known.validator != etag
         }
         try await read(changed, in: book)
     }
@@ -418,10 +479,8 @@ struct AddressBookReader: ~Copyable {
                 guard let path = DAVPath.resolve(resource.href, at: server.base), let card = missing[path] else {
                     continue
                 }
-                if resource.status == 404 || resource.status == 410 {
-                    missing[path] = nil
-                    try await update.remove([path], in: book)
-                } else if let text = resource.card {
+                // A card that is said to be gone is asked for alone: the server may not know it by this spelling of its path.
+                if let text = resource.card {
                     missing[path] = nil
                     try await put(Array(text.utf8), of: card, etag: resource.etag, in: book)
                 }

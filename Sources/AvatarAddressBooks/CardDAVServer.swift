@@ -64,18 +64,23 @@ public struct CardDAVServer: Sendable {
     }
 
     /// Whether a password may be sent as it is: over TLS, or to this machine.
-    var isPrivate: Bool { base.hasPrefix("https:") || isLoopback }
+    var isPrivate: Bool { base.hasPrefix("https:") || hostName == "localhost" || isLoopbackAddress }
 
-    private var isLoopback: Bool {
-        let name = base.dropFirst("http://".count).prefix { $0 != ":" || base.hasPrefix("http://[") }
-        return name == "localhost" || name.hasPrefix("127.") || name.hasPrefix("[::1]")
+    private var isLoopbackAddress: Bool {
+        guard let address = IPAddress(hostName) else { return false }
+        return "\(address)" == "::1" || "\(address)".hasPrefix("127.")
     }
 
-    /// The header fields with the login for `host` ("name:port"), for pictures at the server itself; none for another host. For
-    /// `OriginConfiguration.fieldsForHost`.
-    public func loginFields(for host: String) -> [(name: String, value: String)] {
-        guard host == self.host, isPrivate, let login else { return [] }
+    /// The header fields with the login; none without one, and where a password must not be sent as it is.
+    var loginFields: [(name: String, value: String)] {
+        guard isPrivate, let login else { return [] }
         return [("Authorization", login.basic)]
+    }
+
+    /// Adds the login to requests for pictures at the scheme, host and port of the server.
+    public func addLogin(to configuration: inout OriginConfiguration) {
+        let (others, fields, start) = (configuration.fieldsForURL, loginFields, base + "/")
+        configuration.fieldsForURL = { url in url.rawValue.hasPrefix(start) ? fields : others?(url) ?? [] }
     }
 }
 

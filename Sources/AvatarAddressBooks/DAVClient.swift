@@ -93,6 +93,7 @@ final class DAVClient {
         limit: Int
     ) async throws -> (Answer, location: String?, challenges: [String]) {
         try Task.checkCancellation()
+        guard update.millisecondsLeft > 0 else { throw unreached("was not read to its end within the time limit") }
         update.countRequest()
         do {
             return try await origin.send(request(method, path, depth: depth, body: body, limit: limit)) { head, next in
@@ -110,9 +111,9 @@ final class DAVClient {
                 )
             }
         } catch let failure as ServerRequest.Failure {
-            throw AvatarStoreError(.fetchFailed, failure.error.message, failure: failure.error.kind)
+            throw Self.error(failure.error)
         } catch let error as OriginError {
-            throw AvatarStoreError(.fetchFailed, error.message, failure: error.kind)
+            throw Self.error(error)
         }
     }
 
@@ -127,7 +128,7 @@ final class DAVClient {
         if let depth { fields.append("Depth: \(depth)") }
         if body != nil { fields.append("Content-Type: application/xml; charset=utf-8") }
         if !usesDigest {
-            let login = server.loginFields(for: server.host)
+            let login = server.loginFields
             for field in login.isEmpty ? server.http.fieldsForHost?(server.host) ?? [] : login {
                 fields.append("\(field.name): \(field.value)")
             }
@@ -139,7 +140,7 @@ final class DAVClient {
             body: body.map { Array($0.utf8) },
             bodyLimit: limit
         )
-        request.timeout = Self.timeout
+        request.timeout = min(Self.timeout, update.millisecondsLeft)
         if usesDigest, let login = server.login {
             request.digest = ServerRequest.Digest(user: login.user, password: login.password)
         }
@@ -147,6 +148,11 @@ final class DAVClient {
     }
 
     // MARK: Errors
+
+    private static func error(_ error: OriginError) -> AvatarStoreError {
+        let isUnreached = [.unreachable, .timeout, .offline, .tooManyOpenFiles].contains(error.kind)
+        return AvatarStoreError(isUnreached ? .fetchFailed : .unreadableList, error.message, failure: error.kind)
+    }
 
     /// The error of a server that refuses the user.
     func refusal(_ status: Int) -> AvatarStoreError {

@@ -43,6 +43,8 @@ final class DAVBody {
 struct DAVResource {
     /// The reference to it as the server spells it.
     var href = ""
+    /// Further references: several resources may share one status.
+    fileprivate var others: [String] = []
     /// Its own status; `nil` if it has properties instead.
     var status: Int?
     var etag: String?
@@ -72,6 +74,8 @@ struct MultistatusReader: ~Copyable {
     private var hasRoot = false
     /// The state after all changes of a response to `sync-collection`.
     private(set) var syncToken: String?
+    /// Further resources of the response that was read last.
+    private var more: [DAVResource] = []
 
     private static let deepest = 32
 
@@ -123,6 +127,7 @@ struct MultistatusReader: ~Copyable {
     ///
     /// - Throws: `Malformed`; an error of the disk.
     mutating func next() throws -> DAVResource? {
+        if let next = more.popLast() { return next }
         var resource = DAVResource()
         var properties = DAVResource()
         while true {
@@ -143,7 +148,13 @@ struct MultistatusReader: ~Copyable {
                 end(&resource, &properties)
                 guard path.popLast() != nil else { throw Malformed() }
                 (text, keepsText) = ("", false)
-                if isResponse { return resource }
+                guard isResponse else { continue }
+                more = resource.others.map { href in
+                    var other = resource
+                    (other.href, other.others) = (href, [])
+                    return other
+                }
+                return resource
             case AVATAR_XML_END:
                 guard hasRoot, path.isEmpty else { throw Malformed() }
                 return nil
@@ -174,7 +185,8 @@ struct MultistatusReader: ~Copyable {
         if path.count == 2, path[1] == "sync-token" { syncToken = text.trimmed }
         guard path.count >= 3, path[1] == "response" else { return }
         switch (path.count, path[2]) {
-        case (3, "href"): resource.href = text.trimmed
+        case (3, "href"):
+            if resource.href.isEmpty { resource.href = text.trimmed } else { resource.others.append(text.trimmed) }
         case (3, "status"): resource.status = Self.status(text)
         case (4, "propstat") where path[3] == "status": properties.status = Self.status(text)
         case (3, "propstat"):

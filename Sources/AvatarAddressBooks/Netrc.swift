@@ -37,7 +37,8 @@ public struct Netrc: Sendable {
             while let first = rest.first {
                 if first.isWhitespace {
                     rest.removeFirst()
-                } else if first == "#" {
+                } else if first == "#", line[..<rest.startIndex].allSatisfy(\.isWhitespace) {
+                    // Within a line it may be a part of a password.
                     break
                 } else {
                     words.append(takeWord(&rest))

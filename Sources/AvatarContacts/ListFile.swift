@@ -10,7 +10,6 @@ struct ListSource: Sendable {
     private enum Contents {
         case memory([UInt8])
         case file(ListFile)
-        case part(ListFile, Range<Int>)
     }
 
     /// A list in memory.
@@ -25,12 +24,6 @@ struct ListSource: Sendable {
         contents = .file(file)
     }
 
-    /// A list that is a part of an open file.
-    init(name: String, file: ListFile, part: Range<Int>) {
-        self.name = name
-        contents = .part(file, part)
-    }
-
     /// Reads up to `count` bytes at `offset`: fewer only at the end of the list, and none behind it.
     ///
     /// - Throws: `unreadableList` if the file cannot be read or has become shorter.
@@ -38,8 +31,6 @@ struct ListSource: Sendable {
         switch contents {
         case .memory(let bytes): bytes[offset...].prefix(count)
         case .file(let file): try file.bytes(at: offset, count: count, name: name)[...]
-        case .part(let file, let part):
-            try file.bytes(at: part.lowerBound + offset, count: min(count, part.count - offset), name: name)[...]
         }
     }
 }
@@ -133,73 +124,6 @@ final class ListFile: Sendable {
     }
 }
 
-/// A copy of several files, one behind the other, in a temporary file that is unlinked at once.
-final class ListCopy {
-    private let name: String
-    /// The copy; `nil` once it belongs to a `ListFile`.
-    private var output: Int32?
-    private var length = 0
-
-    /// An empty copy.
-    ///
-    /// - Throws: `unreadableList` if it cannot be made; `name` is the name of the whole.
-    init(name: String) throws(AvatarStoreError) {
-        self.name = name
-        output = try ListFile.unnamedFile(for: name)
-    }
-
-    deinit {
-        if let output { _ = close(output) }
-    }
-
-    /// Copies the file at `path`.
-    ///
-    /// - Returns: its place in the copy; `nil` if there is no such file any more.
-    /// - Throws: `unreadableList`, with an underlying error if the file cannot be read.
-    func append(file path: String) throws(AvatarStoreError) -> Range<Int>? {
-        guard let output else { return nil }
-        let input = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard input >= 0 else {
-            let number = errno
-            if number == ENOENT { return nil }
-            throw .unreadableList(path, "cannot open the file", errno: number)
-        }
-        defer { _ = close(input) }
-        let start = length
-        var buffer = [UInt8](repeating: 0, count: ListCursor.chunkBytes)
-        while true {
-            let count: Int
-            do throws(AvatarStoreError) {
-                count = try ListFile.retrying("cannot read the file", list: path) { read(input, &buffer, buffer.count) }
-            } catch {
-                // The next file follows the last whole one.
-                guard ftruncate(output, off_t(start)) == 0, lseek(output, off_t(start), SEEK_SET) >= 0 else {
-                    throw .unreadableList(name, "cannot write the temporary copy of the cards")
-                }
-                length = start
-                throw error
-            }
-            guard count > 0 else { return start..<length }
-            do throws(AvatarStoreError) {
-                try ListFile.write(buffer[..<count], to: output, name: name)
-            } catch {
-                var whole = error
-                // It is no fault of the file.
-                whole.underlying = nil
-                throw whole
-            }
-            length += count
-        }
-    }
-
-    /// The whole copy, to be read from now on.
-    func finish() throws(AvatarStoreError) -> ListFile {
-        guard let descriptor = output else { throw .unreadableList(name, "the copy was read before") }
-        output = nil
-        return try ListFile(descriptor: descriptor, name: name)
-    }
-}
-
 extension ListFile {
     /// Copies `input` from its current offset to its end into a temporary file. `input` stays open.
     ///
@@ -218,7 +142,7 @@ extension ListFile {
     }
 
     /// Creates an empty file and unlinks it, so that only this process can reach it.
-    fileprivate static func unnamedFile(for name: String) throws(AvatarStoreError) -> Int32 {
+    private static func unnamedFile(for name: String) throws(AvatarStoreError) -> Int32 {
         let directory = FileManager.default.temporaryDirectory
         let problem = "cannot create a temporary copy of the list in \(directory.path)"
         let path = directory.appending(path: "avatars-list-\(UUID().uuidString)").path

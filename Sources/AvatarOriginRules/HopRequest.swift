@@ -35,6 +35,9 @@ package struct HopRequest {
         if let hook = configuration.fieldsForHost, !hops.hasLostEncryption, let host = hops.url.host {
             for field in hook(host.description) { self.fields.set(field.name, field.value) }
         }
+        if let hook = configuration.fieldsForURL, !hops.hasLostEncryption {
+            for field in hook(hops.url) { self.fields.set(field.name, field.value) }
+        }
         if let cookies = hops.cookies.field(for: hops.url) { self.fields.addCookies(cookies) }
     }
 

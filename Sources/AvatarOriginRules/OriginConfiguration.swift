@@ -38,6 +38,8 @@ public struct OriginConfiguration: Sendable {
     /// The client calls it for each hop, so that a field for one host is never sent to another. It does not call it
     /// after a redirect from https to http. The values are neither stored in the index nor logged.
     public var fieldsForHost: (@Sendable (_ host: String) -> [(name: String, value: String)])?
+    /// As `fieldsForHost`, by the URL of the hop. Its fields replace those. Default: `nil`.
+    package var fieldsForURL: (@Sendable (_ url: AvatarKey) -> [(name: String, value: String)])?
     /// The resolver of host names. Default: the system.
     package var resolver = NameLookup.Resolver.system
 

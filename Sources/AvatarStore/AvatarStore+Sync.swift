@@ -207,6 +207,9 @@ extension AvatarStore {
         do {
             try await writer.finishIgnoring(at: clock.now())
             let (source, sources) = try await makeSource(writer)
+            var options = options
+            // The sources have taken a part of it.
+            options.timeLimit = options.timeLimit.map { max(.zero, $0 - (.now - begun)) }
             let run = try SyncRun(
                 fetching,
                 source: source,
@@ -274,10 +277,18 @@ extension AvatarStore {
         var named = options
         for source in sources { named.lists[source.name] = source.name }
         let all = named
+        let begun = ContinuousClock.now
         return try await runSync(options: all, total: total, progress: progress) { writer in
             let update = SourceSync(index, writer: writer, logger: configuration.logger)
             let makeSpool = RecordSpool.maker(at: parts.writable?.places)
-            try await update.update(sources, isFull: options.comparesAll, spooledTo: makeSpool)
+            try await update.update(
+                sources,
+                isFull: options.comparesAll,
+                asksByEmail: !options.emailSources.isEmpty,
+                isOffline: options.policy == .offline,
+                until: options.timeLimit.map { begun + $0 },
+                spooledTo: makeSpool
+            )
             let cards = try update.records()
             guard !(records is ContactArray) else { return (try listed(cards, all), update) }
             guard records is any RepeatableRecords else {

@@ -112,14 +112,10 @@ static size_t end_head(avatar_exchange *exchange, size_t received) {
         state->status = 0;
         return received;
     }
-    if (exchange->awaits_challenge && state->status == 401) {
-        // libcurl sends the request again, with the answer. A second one is final.
-        exchange->awaits_challenge = false;
-        forget_fields(exchange);
-        state->status = state->attempts = 0;
-        return received;
-    }
     bool has_body = state->status != 204 && state->status != 304;
+    // libcurl drops its body, and sends the request again on the same connection if it has an answer.
+    bool is_challenge = exchange->awaits_challenge && state->status == 401;
+    if (is_challenge) state->attempts = 0;
     if (has_body && exchange->has_length && exchange->has_coding) return refuse(exchange, AVATAR_NOT_HTTP);
     avatar_keep_connection(exchange);
     state->is_head_complete = true;
@@ -129,7 +125,7 @@ static size_t end_head(avatar_exchange *exchange, size_t received) {
         state->body_mode = AVATAR_DRAINS;
         exchange->drain_end = exchange->engine->settings.drained_bytes;
         avatar_make_ready(exchange);
-    } else if (has_body && exchange->has_length && exchange->length > exchange->engine->settings.body_bytes) {
+    } else if (has_body && !is_challenge && exchange->has_length && exchange->length > exchange->engine->settings.body_bytes) {
         state->body_mode = AVATAR_STREAMS;
         avatar_make_ready(exchange);
     }
@@ -200,6 +196,14 @@ size_t avatar_on_header(char *line, size_t size, size_t count, void *context) {
     size_t received = size * count;
     state->last_activity = exchange->engine->now;
     if (state->refusal) return 0;
+    if (exchange->awaits_challenge && state->is_head_complete && state->status == 401 && received > 5
+        && memcmp(line, "HTTP/", 5) == 0) {
+        // The response to the request with the answer. A second 401 is final.
+        exchange->awaits_challenge = state->is_head_complete = false;
+        state->status = 0;
+        state->body_size = 0;
+        exchange->body_received = 0;
+    }
     // Trailer fields, after the body.
     if (state->is_head_complete) return received;
     size_t length = received;

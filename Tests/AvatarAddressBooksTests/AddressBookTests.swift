@@ -453,6 +453,229 @@ struct AddressBookTests {
         }
     }
 
+    @Test func erasedContactStaysAway() async throws {
+        try await Self.with { fixture, server in
+            let source = try source(server)
+            server.put("card-of-ada", Self.photo(1), uid: "ada-lovelace")
+            server.put("ben", Self.photo(2))
+            _ = try await sync(fixture, source)
+            let receipt = try await fixture.store.remove(contact: "ada-lovelace", erasing: true)
+            #expect(receipt.isErased && receipt.traces.isEmpty, "\(receipt.traces)")
+            for _ in 0..<2 {
+                let report = try await sync(fixture, source)
+                #expect(report.contacts == 1)
+                #expect(report.sources.map(\.erased) == [1])
+            }
+            // Nor does a comparison of all cards bring it back.
+            server.faults.oldestToken = .max
+            server.put("cid")
+            #expect(try await sync(fixture, source).contacts == 2)
+            server.faults.oldestToken = 0
+            server.put("card-of-ada", Self.photo(3), uid: "ada-lovelace")
+            let changed = try await sync(fixture, source)
+            #expect(changed.contacts == 3)
+            #expect(changed.sources.map(\.erased) == [0])
+            _ = try await fixture.store.remove(contact: "ada-lovelace", erasing: true)
+            #expect(try await sync(fixture, source, full: true).contacts == 3)
+        }
+    }
+
+    @Test func namesAndAddressesAreKeptAsTheSettingsSay() async throws {
+        try await Self.with { fixture, server in
+            let source = try source(server)
+            server.put("ada", "EMAIL:Ada.Lovelace@example.org", Self.photo(1))
+            _ = try await sync(fixture, source)
+            func holds(_ text: String) throws -> Bool {
+                try fixture.store.index.sources().contains { source in
+                    try fixture.store.index.books(of: source.id).contains { book in
+                        try fixture.store.index.cards(in: book.id, after: "", limit: 10).contains {
+                            Data($0.records).range(of: Data(text.utf8)) != nil
+                        }
+                    }
+                }
+            }
+            let digest = EmailAddress.digested("ada.lovelace@example.org") ?? ""
+            #expect(try !holds("@example.org") && !holds(digest))
+
+            try await fixture.store.set(.keepAddresses, to: 1)
+            #expect(try await sync(fixture, source).sources.map(\.isFull) == [true])
+            #expect(try !holds("@example.org") && holds(digest))
+            #expect(try await sync(fixture, source).sources.map(\.isFull) == [false])
+            #expect(try fixture.store.index.hasAddresses())
+            try await fixture.store.set(.keepAddresses, to: 0)
+            #expect(try !holds(digest))
+
+            server.put("ben", uid: "b")
+            _ = try await sync(fixture, source)
+            #expect(try holds("ben"))
+            try await fixture.store.set(.keepNames, to: 0)
+            #expect(try !holds("ben"))
+            #expect(try await sync(fixture, source).contacts == 2)
+            try await fixture.store.set(.keepNames, to: 1)
+            _ = try await sync(fixture, source)
+            #expect(try fixture.store.contacts().contacts.map(\.name) == ["ada", "ben"])
+        }
+    }
+
+    @Test func emailSourceIsAskedForUnchangedCards() async throws {
+        try await Self.with { fixture, server in
+            let source = try source(server)
+            server.put("ada", "EMAIL:ada@example.org")
+            _ = try await sync(fixture, source)
+            var options = SyncOptions()
+            options.emailSources = [try EmailSource(baseURL: fixture.origin.url("/avatar"))]
+            let url = options.emailSources[0].url(for: "ada@example.org") ?? ""
+            let target = String(url.dropFirst(fixture.origin.url("").dropLast().count))
+            fixture.origin.setResponse(.image(SampleImage.png(seed: 1, byteCount: 500)), for: target)
+            #expect(try await fixture.store.sync(from: [source], options: options).fetched == 1)
+            let again = try await fixture.store.sync(from: [source], options: options)
+            #expect(again.sources.map(\.changed) == [0])
+            #expect(again.withoutImage == 0)
+            #expect(try fixture.store.contacts().contacts.map(\.hasFile) == [true])
+        }
+    }
+
+    @Test func contactOfSourceAndUnnamedListStays() async throws {
+        try await Self.with { fixture, server in
+            let source = try source(server)
+            fixture.origin.setResponse(.image(SampleImage.png(seed: 9, byteCount: 500)), for: "/ada.png")
+            let list = ContactStream([Contact(id: "ada", avatarURL: fixture.origin.url("/ada.png"))])
+            server.put("ada", Self.photo(1))
+            server.put("ben", Self.photo(2))
+            for _ in 0..<2 {
+                #expect(try await fixture.store.sync(from: [source], and: list).unlinked == 0)
+                server.put("ben", Self.photo(3))
+            }
+            #expect(try fixture.store.contacts().contacts.map(\.hasFile) == [true, true])
+        }
+    }
+
+    @Test func pruningWaitsForASourceThatFails() async throws {
+        try await Self.with { fixture, server in
+            let source = try source(server)
+            server.put("ada", Self.photo(1))
+            server.put("ben", Self.photo(2))
+            _ = try await sync(fixture, source)
+            server.delete("ben")
+            server.put("cid", Self.photo(3))
+            // The change is known, and then the server fails.
+            _ = server.takeRequests()
+            server.faults.statusAfter = (2, 503)
+            var options = SyncOptions()
+            options.prunes = true
+            let report = try await fixture.store.sync(from: [source], options: options)
+            #expect(report.sources.first?.failure != nil)
+            #expect(report.unlinked == 0)
+            #expect(try fixture.store.contacts().contacts.map(\.hasFile).filter(\.self).count >= 2)
+            server.faults.statusAfter = nil
+            #expect(try await sync(fixture, source).unlinked == 1)
+            #expect(try fixture.store.contacts().contacts.map(\.id) == ["ada", "cid"])
+        }
+    }
+
+    /// Listings in which cards are missing for another reason than that they are gone.
+    @Test(arguments: [
+        #"<d:multistatus xmlns:d="DAV:"/>"#,
+        """
+        <d:multistatus xmlns:d="DAV:"><d:response><d:href>/dav/ada/people/</d:href>\
+        <d:status>HTTP/1.1 507 Insufficient Storage</d:status></d:response></d:multistatus>
+        """,
+        """
+        <d:multistatus xmlns:d="DAV:"><d:response><d:href>/dav/ada/people/</d:href><d:propstat><d:prop/>\
+        <d:status>HTTP/1.1 200 OK</d:status></d:propstat></d:response><d:response><d:href>/dav/ada/people/ada.vcf</d:href>\
+        <d:href>/dav/ada/people/ben.vcf</d:href><d:status>HTTP/1.1 403 Forbidden</d:status></d:response></d:multistatus>
+        """,
+    ])
+    func listingWithoutCardsUnlinksNothing(_ listing: String) async throws {
+        try await Self.with { fixture, server in
+            let source = try source(server)
+            server.put("ada", Self.photo(1))
+            server.put("ben", Self.photo(2))
+            _ = try await sync(fixture, source)
+            server.faults.reportStatus = 403
+            server.faults.listing = listing
+            server.put("cid", Self.photo(3))
+            let report = try await sync(fixture, source)
+            #expect(report.unlinked == 0)
+            #expect(try fixture.store.contacts().contacts.map(\.hasFile) == [true, true])
+        }
+    }
+
+    @Test func emptyCardKeepsItsContact() async throws {
+        try await Self.with { fixture, server in
+            let source = try source(server)
+            server.put("ada", Self.photo(1))
+            server.put("ben", Self.photo(2))
+            _ = try await sync(fixture, source)
+            server.put(text: "", "ada")
+            let report = try await sync(fixture, source)
+            #expect(report.unreadable == 1 && report.unlinked == 0)
+            #expect(try fixture.store.contacts().contacts.map(\.id) == ["ada", "ben"])
+        }
+    }
+
+    @Test func bookThatIsGoneForAMomentStaysTheOnlyOne() async throws {
+        try await Self.with { fixture, server in
+            server.put("ada", Self.photo(1))
+            let source = ContactSource.cardDAV(try CardDAVServer(url: server.url(BookServer.book)))
+            _ = try await sync(fixture, source)
+            server.faults.hidesBook = true
+            let report = try await sync(fixture, source)
+            #expect(report.sources.first?.failure?.message.contains("does not have the book any more") == true)
+            #expect(report.unlinked == 0)
+            server.faults.hidesBook = false
+            #expect(try await sync(fixture, source).sources.first?.failure == nil)
+        }
+    }
+
+    @Test func otherUserNeedsAnotherSource() async throws {
+        try await Self.with { fixture, server in
+            server.put("ada", Self.photo(1))
+            let ada = try source(server) { $0.login = .init(user: "ada", password: "a") }
+            let ben = try source(server) { $0.login = .init(user: "ben", password: "b") }
+            _ = try await sync(fixture, ada)
+            let report = try await sync(fixture, ben)
+            #expect(report.sources.first?.failure?.message.contains("is known with another user") == true)
+            #expect(report.sources.first?.failure?.message.contains("ben") == false)
+            try await fixture.store.forget(list: server.url())
+            #expect(try await sync(fixture, ben).sources.first?.failure == nil)
+        }
+    }
+
+    @Test func emailPictureStaysWithoutTheEmailSource() async throws {
+        try await Self.with { fixture, server in
+            let source = try source(server)
+            server.put("ada", "EMAIL:ada@example.org")
+            var options = SyncOptions()
+            options.emailSources = [try EmailSource(baseURL: fixture.origin.url("/avatar"))]
+            let url = options.emailSources[0].url(for: "ada@example.org") ?? ""
+            let target = String(url.dropFirst(fixture.origin.url("").dropLast().count))
+            fixture.origin.setResponse(.image(SampleImage.png(seed: 1, byteCount: 500)), for: target)
+            _ = try await fixture.store.sync(from: [source], options: options)
+            server.put("ben")
+            #expect(try await sync(fixture, source).unlinked == 0)
+            #expect(try fixture.store.contacts().contacts.map(\.hasFile) == [true, false])
+        }
+    }
+
+    @Test func offlineAndTimeLimitHold() async throws {
+        try await Self.with { fixture, server in
+            let source = try source(server)
+            server.put("ada", Self.photo(1))
+            _ = try await sync(fixture, source)
+            _ = server.takeRequests()
+            var options = SyncOptions()
+            options.policy = .offline
+            #expect(try await fixture.store.sync(from: [source], options: options).contacts == 1)
+            #expect(server.takeRequests().isEmpty)
+            options = SyncOptions()
+            options.timeLimit = .zero
+            let report = try await fixture.store.sync(from: [source], options: options)
+            #expect(report.sources.first?.failure?.message.contains("within the time limit") == true)
+            #expect(server.takeRequests().isEmpty)
+        }
+    }
+
     @Test func planAsksNoServer() async throws {
         try await Self.with { fixture, server in
             let source = try source(server)

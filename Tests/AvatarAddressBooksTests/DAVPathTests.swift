@@ -1,3 +1,5 @@
+import AvatarCore
+import AvatarOriginRules
 import Testing
 
 @testable import AvatarAddressBooks
@@ -33,11 +35,13 @@ struct DAVPathTests {
             machine DAV.example.org
               login ada
               password "a \\"secret\\""
+            machine c.example login eve password #x
             default login any password thing
             """
         )
         #expect(netrc.login(for: "dav.example.org")?.user == "ada")
         #expect(netrc.login(for: "dav.example.org")?.password == "a \"secret\"")
+        #expect(netrc.login(for: "c.example")?.password == "#x")
         #expect(netrc.login(for: "third.example")?.user == "any")
         #expect(Netrc("machine a login b").login(for: "a") == nil)
         #expect(Netrc("").login(for: "a") == nil)
@@ -52,14 +56,27 @@ struct DAVPathTests {
         for (url, isSent) in [
             ("https://h.example/", true), ("http://h.example/", false), ("http://127.0.0.1:5232/", true),
             ("http://localhost:5232/", true), ("http://[::1]:5232/", true), ("http://localhost.example/", false),
+            ("http://127.evil.example/", false),
         ] {
             var server = try CardDAVServer(url: url)
             server.login = .init(user: "ada", password: "p")
-            #expect(server.loginFields(for: server.host).isEmpty == !isSent, "\(url)")
-            #expect(server.loginFields(for: "other.example:443").isEmpty)
+            #expect(server.loginFields.isEmpty == !isSent, "\(url)")
         }
+    }
+
+    @Test func picturesAtTheServerGetTheLogin() throws {
         var server = try CardDAVServer(url: "https://h.example/")
         server.login = .init(user: "Aladdin", password: "open sesame")
-        #expect(server.loginFields(for: "h.example:443").map(\.value) == ["Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="])
+        var configuration = OriginConfiguration()
+        server.addLogin(to: &configuration)
+        func value(_ url: String) throws -> String? {
+            configuration.fieldsForURL?(try AvatarKey(url: url)).first?.value
+        }
+        #expect(try value("https://h.example/p.png") == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
+        for url in [
+            "http://h.example:443/p", "http://h.example/p", "https://h.example:8443/p", "https://h.example.org/p",
+        ] {
+            #expect(try value(url) == nil, "\(url)")
+        }
     }
 }

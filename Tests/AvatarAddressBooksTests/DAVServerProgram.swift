@@ -7,11 +7,18 @@ struct DAVServerProgram: Sendable {
     enum Kind: String, CaseIterable, Sendable {
         case radicale, xandikos
 
+        /// The folder of the servers, which `scripts/test` fills.
+        static let tools = ProcessInfo.processInfo.environment["AVATARS_DAV"]
+
         /// The path of the program; `nil` if it is not installed.
         var path: String? {
-            (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map { "\($0)/\(rawValue)" }
+            let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+            return ((Self.tools.map { [$0 + "/bin"] } ?? []) + folders).map { "\($0)/\(rawValue)" }
                 .first { FileManager.default.isExecutableFile(atPath: $0) }
         }
+
+        /// What the programs need to find their modules.
+        static let environment = tools.map { ["PYTHONPATH": $0] } ?? [:]
 
         static let installed = allCases.filter { $0.path != nil }
     }
@@ -48,13 +55,17 @@ struct DAVServerProgram: Sendable {
                 filesystem_folder = \(workplace.path("books"))
                 """
             )
-            program = try await workplace.start(tool: kind.path ?? "", ["--config", configuration])
+            program = try await workplace.start(
+                tool: kind.path ?? "",
+                ["--config", configuration],
+                environment: Kind.environment
+            )
         case .xandikos:
             let arguments = [
                 "-d", workplace.path("books"), "--autocreate", "-l", "127.0.0.1", "-p", "\(port)",
                 "--current-user-principal", "/ada/",
             ]
-            program = try await workplace.start(tool: kind.path ?? "", arguments)
+            program = try await workplace.start(tool: kind.path ?? "", arguments, environment: Kind.environment)
         }
         let base = "http://127.0.0.1:\(port)"
         let server = DAVServerProgram(

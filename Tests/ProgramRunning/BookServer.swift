@@ -26,6 +26,8 @@ package final class BookServer: Sendable {
         package var hasState = true
         /// There are no ETags.
         package var hasETags = true
+        /// The book is not found, and not listed in its home.
+        package var hidesBook = false
         /// A body in place of every listing.
         package var listing: String?
         /// Listings end after this many bytes.
@@ -139,6 +141,7 @@ package final class BookServer: Sendable {
         _ body: String,
         _ state: State
     ) -> LoopbackOrigin.Response {
+        if state.faults.hidesBook, request.path == book { return status(404) }
         switch (kind, request.path) {
         case ("PROPFIND", Self.book) where request.headers["Depth"] == "1": return Self.members(state)
         case ("PROPFIND", Self.book): return Self.multistatus([Self.bookProperties(state)])

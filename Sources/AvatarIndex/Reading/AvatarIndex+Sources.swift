@@ -14,11 +14,32 @@ package struct SourceRecord: Sendable {
     package let failure: String?
     /// Where its books were found; `nil` unless they were looked for.
     package let home: String?
+    /// A digest of the user whose books they are; `nil` if it is not known.
+    package let account: String?
     /// Whether all contacts that are gone from it have been unlinked.
     package let isSettled: Bool
+    /// What the records of its cards have.
+    package let keeps: SourceContents
 
     /// The bit of `named_by`.
     package var mask: Int64 { 1 << Int64(id) }
+}
+
+/// What the records of cards have of their contacts, besides ids and images.
+package struct SourceContents: OptionSet, Sendable {
+    package let rawValue: Int
+    package init(rawValue: Int) { self.rawValue = rawValue }
+    package static let names = SourceContents(rawValue: 1)
+    /// Digests of e-mail addresses.
+    package static let addresses = SourceContents(rawValue: 2)
+}
+
+/// What the index knows of a card.
+package struct KnownCard: Sendable {
+    /// `nil` if it has to be read again.
+    package let validator: String?
+    /// Whether its contact was erased.
+    package let isErased: Bool
 }
 
 /// A book of an address book.
@@ -49,7 +70,7 @@ package struct SourceCard: Sendable {
 
 /// The lists and address books that name contacts.
 extension AvatarIndex {
-    private static let columns = "id, name, kind, synced_at, failure, home, is_settled"
+    private static let columns = "id, name, kind, synced_at, failure, home, account, is_settled, keeps"
 
     private static func source(_ row: borrowing Row) -> SourceRecord {
         SourceRecord(
@@ -61,7 +82,9 @@ extension AvatarIndex {
             },
             failure: row.optionalText("failure"),
             home: row.optionalText("home"),
-            isSettled: row.integer("is_settled") != 0
+            account: row.optionalText("account"),
+            isSettled: row.integer("is_settled") != 0,
+            keeps: SourceContents(rawValue: Int(row.integer("keeps", in: 0...3)))
         )
     }
 
@@ -99,18 +122,39 @@ extension AvatarIndex {
         }
     }
 
-    /// Those of the cards at `paths` that the index knows, with their validators; `nil` for one that has to be read again.
-    package func validators(of paths: [String], in book: Int64) throws -> [String: String?] {
+    /// Those of the cards at `paths` that the index knows.
+    ///
+    /// - Parameter digest: the SHA-256 of a path.
+    package func known(
+        _ paths: [String],
+        in book: Int64,
+        digest: (String) -> [UInt8]
+    ) throws -> [String: KnownCard] {
         try readers.read { connection in
             try connection.snapshot {
-                try paths.reduce(into: [:]) { found, path in
-                    let sql =
-                        "SELECT iif(is_pending, NULL, validator) AS validator FROM source_card WHERE book = ? AND path = ?"
-                    let row = try connection.firstRow(sql, [book, path]) { [$0.optionalText("validator")] }
-                    if let row, let validator = row.first { found[path] = .some(validator) }
+                let hasErased = try connection.hasRow("SELECT 1 FROM source_erased WHERE book = ? LIMIT 1", [book])
+                return try paths.reduce(into: [:]) { found, path in
+                    let sql = """
+                        SELECT iif(is_pending, NULL, validator) AS validator FROM source_card WHERE book = ? AND path = ?
+                        """
+                    let card = try connection.firstRow(sql, [book, path]) {
+                        KnownCard(validator: $0.optionalText("validator"), isErased: false)
+                    }
+                    if let card { found[path] = card }
+                    guard card == nil, hasErased else { return }
+                    let erased = "SELECT validator FROM source_erased WHERE book = ? AND path_sha256 = ?"
+                    found[path] = try connection.firstRow(erased, [book, digest(path)]) {
+                        KnownCard(validator: $0.optionalText("validator"), isErased: true)
+                    }
                 }
             }
         }
+    }
+
+    /// The number of cards of erased contacts of `source`.
+    package func erasedCount(of source: SourceRecord) throws -> Int {
+        let sql = "SELECT count(*) FROM source_erased WHERE book IN (SELECT id FROM source_book WHERE source = ?)"
+        return Int(try readers.read { try $0.integer(sql, [source.id]) } ?? 0)
     }
 
     /// The card at `path`; `nil` if the index does not know it.

@@ -36,9 +36,12 @@ extension IndexTransaction {
         if let number = try integer("SELECT id FROM source WHERE name = ?", [name]) { return Int(number) }
         var taken = Set(try rows("SELECT id FROM source", []) { $0.integer("id") })
         if taken.count == 62 {
-            // A list that names no contact any more gives its number up.
+            // A list that names no contact any more gives its number up. An address book has cards.
             let unused = try rows(
-                "SELECT id FROM source WHERE NOT EXISTS (SELECT 1 FROM contact WHERE named_by & (1 << source.id) <> 0)",
+                """
+                SELECT id FROM source
+                WHERE kind = 0 AND NOT EXISTS (SELECT 1 FROM contact WHERE named_by & (1 << source.id) <> 0)
+                """,
                 []
             ) { $0.integer("id") }
             for number in unused { try run(KeepsHits("DELETE FROM source WHERE id = ?"), [number]) }

@@ -17,14 +17,72 @@ extension IndexTransaction {
         try run(KeepsHits("UPDATE source SET home = ?2 WHERE id = ?1 AND home IS NOT ?2"), [source, home])
     }
 
+    /// Records of which user the books of `source` are.
+    package func setAccount(_ account: String, of source: Int) throws {
+        try run(KeepsHits("UPDATE source SET account = ?2 WHERE id = ?1 AND account IS NOT ?2"), [source, account])
+    }
+
     /// Records the end of a sync of `source`.
     ///
-    /// - Parameter isSettled: whether all contacts that are gone from it have been unlinked.
+    /// - Parameter isSettled: whether all contacts that are gone from it have been unlinked by this sync.
     package func endSync(of source: Int, at time: Timestamp, failure: String?, isSettled: Bool) throws {
         try run(
-            KeepsHits("UPDATE source SET synced_at = ?, failure = ?, is_settled = ? WHERE id = ?"),
+            KeepsHits("UPDATE source SET synced_at = ?, failure = ?, is_settled = is_settled OR ? WHERE id = ?"),
             [time.milliseconds, failure, isSettled, source]
         )
+    }
+
+    /// Records what the records of the cards of `source` have.
+    package func setContents(_ contents: SourceContents, of source: Int) throws {
+        try run(KeepsHits("UPDATE source SET keeps = ?2 WHERE id = ?1 AND keeps <> ?2"), [source, contents.rawValue])
+    }
+
+    /// Records that no card of any source has `contents` any more.
+    package func dropContents(_ contents: SourceContents) throws {
+        try run(KeepsHits("UPDATE source SET keeps = keeps & ~?1 WHERE keeps & ?1 <> 0"), [contents.rawValue])
+    }
+
+    /// A page of the cards of all sources after `card`, with their books. An empty page is the last one.
+    package func cards(after card: (book: Int64, path: String), limit: Int) throws -> [(book: Int64, card: SourceCard)]
+    {
+        try rows(
+            """
+            SELECT book, path, validator, records FROM source_card WHERE (book, path) > (?, ?) ORDER BY book, path LIMIT ?
+            """,
+            [card.book, card.path, limit]
+        ) { row in
+            let card = SourceCard(
+                path: row.text("path"),
+                validator: row.optionalText("validator"),
+                records: row.blob("records")
+            )
+            return (row.integer("book"), card)
+        }
+    }
+
+    /// Replaces the records of the card at `path`.
+    package func setRecords(_ records: [UInt8], of path: String, in book: Int64) throws {
+        try run(KeepsHits("UPDATE source_card SET records = ? WHERE book = ? AND path = ?"), [records, book, path])
+    }
+
+    /// Removes a card whose contact is erased, and remembers it by the SHA-256 of its path.
+    package func erase(_ card: SourceCard, digest: [UInt8], in book: Int64) throws {
+        try run(KeepsHits("DELETE FROM source_card WHERE book = ? AND path = ?"), [book, card.path])
+        try run(
+            KeepsHits("INSERT OR REPLACE INTO source_erased (book, path_sha256, validator) VALUES (?, ?, ?)"),
+            [book, digest, card.validator]
+        )
+    }
+
+    /// Whether the contact of the card with the SHA-256 `digest` of its path was erased, and the card has not changed since.
+    package func isErased(_ digest: [UInt8], validator: String?, in book: Int64) throws -> Bool {
+        let sql = "SELECT 1 FROM source_erased WHERE book = ? AND path_sha256 = ? AND validator IS ?"
+        return try hasRow(sql, [book, digest, validator])
+    }
+
+    /// Forgets that the contact of the card with the SHA-256 `digest` of its path was erased.
+    package func forgetErased(_ digest: [UInt8], in book: Int64) throws {
+        try run(KeepsHits("DELETE FROM source_erased WHERE book = ? AND path_sha256 = ?"), [book, digest])
     }
 
     /// The book of `source` at `path`, which is added without a token if the index does not know it.

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarFiles
 package import AvatarIndex
 
 /// An address book that a sync reads besides contact lists, or in place of them: it knows what changed since the last sync, and
@@ -13,11 +14,13 @@ public struct ContactSource: Sendable {
         case list
         /// A CardDAV server (RFC 6352).
         case cardDAV = "carddav"
+        /// A folder of vCards.
+        case folder
 
         /// The number in the index.
-        var number: Int { self == .list ? 0 : 1 }
+        var number: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
-        init(number: Int) { self = number == 1 ? .cardDAV : .list }
+        init(number: Int) { self = Self.allCases.indices.contains(number) ? Self.allCases[number] : .list }
     }
 
     /// The name by which the store knows the source: for a server its URL.
@@ -40,8 +43,13 @@ public struct ContactSource: Sendable {
 package final class SourceUpdate {
     /// The source in the index.
     let source: SourceRecord
-    /// Whether all cards are compared, whatever the tokens say.
+    /// Whether all cards are read, whatever the tokens and ETags say.
     package let isFull: Bool
+    /// What the records have of the contacts.
+    let contents: SourceContents
+    private let asksByEmail: Bool
+    /// The end of the time for the sync; `nil` without a limit.
+    private let deadline: ContinuousClock.Instant?
     /// The number of its contacts before the update, if some may be gone.
     private(set) var report: SyncReport.Source
     /// The whole records of cards whose photos are not in the store yet.
@@ -59,9 +67,14 @@ package final class SourceUpdate {
         index: AvatarIndex,
         writer: StoreWriter,
         makeSpool: @escaping @Sendable () throws -> RecordSpool,
-        isFull: Bool
+        contents: SourceContents,
+        asksByEmail: Bool,
+        isFull: Bool,
+        deadline: ContinuousClock.Instant?
     ) {
-        (self.source, self.index, self.writer, self.makeSpool, self.isFull) = (source, index, writer, makeSpool, isFull)
+        (self.asksByEmail, self.deadline) = (asksByEmail, deadline)
+        (self.source, self.index, self.writer, self.makeSpool) = (source, index, writer, makeSpool)
+        (self.contents, self.isFull) = (contents, isFull)
         report = SyncReport.Source(name: source.name, kind: ContactSource.Kind(number: source.kind))
         report.isFull = isFull
     }
@@ -71,12 +84,33 @@ package final class SourceUpdate {
     /// Where the books were found; `nil` unless they were looked for.
     package var home: String? { source.home }
 
+    /// The time that is left for the sync, in milliseconds.
+    package var millisecondsLeft: Int {
+        deadline.map { Int(max(.zero, min(($0 - .now) / .milliseconds(1), 1e9))) } ?? Int(1e9)
+    }
+
+    /// Whether the index has the books of `user`, or does not know of which user they are. It keeps a digest of the name.
+    package func isOfSameUser(_ user: String) throws -> Bool {
+        let digest = Self.digest(ofUser: user)
+        return source.account ?? digest == digest
+    }
+
+    private static func digest(ofUser user: String) -> String {
+        Hexadecimal.text(ContentDigest.sha256(Array("user \(user)".utf8)).prefix(4))
+    }
+
+    /// Records of which user the books are.
+    package func setUser(_ user: String) async throws {
+        let (id, digest) = (source.id, Self.digest(ofUser: user))
+        try await writer.write { try $0.setAccount(digest, of: id) }
+    }
+
     /// The books, in the order of their paths.
     package func books() throws -> [SourceBook] { try index.books(of: source.id) }
 
-    /// Those of the cards at `paths` that are known, with their validators; `nil` for one that has to be read again.
-    package func validators(of paths: [String], in book: SourceBook) throws -> [String: String?] {
-        try index.validators(of: paths, in: book.id)
+    /// Those of the cards at `paths` that are known.
+    package func known(_ paths: [String], in book: SourceBook) throws -> [String: KnownCard] {
+        try index.known(paths, in: book.id, digest: ContentDigest.ofPath)
     }
 
     /// A page of the paths of the cards of `book` after `path`; an empty one is the last.
@@ -127,8 +161,11 @@ package final class SourceUpdate {
         if let reason = reasons.first {
             return try await put(fault: reason, at: path, validator: validator, in: book)
         }
+        guard !contacts.isEmpty else {
+            return try await put(fault: "it has no card", at: path, validator: validator, in: book)
+        }
         report.changed += 1
-        var card = SourceCard(path: path, validator: validator, records: SourceRecords.encode(contacts))
+        var card = SourceCard(path: path, validator: validator, records: SourceRecords.encode(contacts, contents))
         if contacts.contains(where: \.hasPhoto) {
             card.isPending = true
             try photos.add(contacts, of: path, in: book.id, makeSpool)
@@ -156,7 +193,10 @@ package final class SourceUpdate {
         guard !paths.isEmpty else { return }
         let id = book.id
         report.removed += try await writer.write { transaction in
-            try paths.count { try transaction.removeCard(at: $0, in: id) }
+            try paths.count { path in
+                try transaction.forgetErased(ContentDigest.ofPath(path), in: id)
+                return try transaction.removeCard(at: path, in: id)
+            }
         }
     }
 
@@ -165,8 +205,21 @@ package final class SourceUpdate {
         guard !waiting.isEmpty else { return }
         let cards = waiting
         waiting = []
+        let (contents, isFull) = (contents, isFull)
+        let asksByEmail = asksByEmail
         try await writer.write { transaction in
-            for (card, book) in cards { try transaction.put(card, in: book) }
+            // Another process may have turned a setting off, or erased a contact, since the cards were read.
+            let allowed = try transaction.allowedContents(asksByEmail: asksByEmail)
+            for (card, book) in cards {
+                let digest = ContentDigest.ofPath(card.path)
+                if !isFull, try transaction.isErased(digest, validator: card.validator, in: book) { continue }
+                var card = card
+                if !allowed.isSuperset(of: contents) {
+                    card.records = SourceRecords.encode(SourceRecords.decode(card.records), allowed)
+                }
+                try transaction.put(card, in: book)
+                try transaction.forgetErased(digest, in: book)
+            }
         }
     }
 
@@ -179,6 +232,7 @@ package final class SourceUpdate {
     /// Ends the update, with the error that has stopped it.
     func end(_ failure: AvatarStoreError?) throws {
         report.failure = failure
+        report.erased = try index.erasedCount(of: source)
         report.cards = try index.cardCount(of: source)
     }
 }
@@ -221,4 +275,9 @@ extension Contact {
     fileprivate var hasPhoto: Bool {
         images.contains { if case .photo(let photo) = $0 { photo.digest == nil } else { false } }
     }
+}
+
+extension ContentDigest {
+    /// The SHA-256 of the path of a card.
+    static func ofPath(_ path: String) -> [UInt8] { sha256(Array(path.utf8)) }
 }

@@ -86,11 +86,13 @@ struct SourceRecords: RepeatableRecords, Sendable {
     /// The first byte of a card's records.
     private static let version: UInt8 = 1
 
-    /// The bytes of `contacts` without those of their photos, of which the digest is kept.
-    static func encode(_ contacts: [Contact]) -> [UInt8] {
+    /// The bytes of `contacts` with `contents`, and without those of their photos, of which the digest is kept.
+    static func encode(_ contacts: [Contact], _ contents: SourceContents) -> [UInt8] {
         var writer = RecordWriter()
         for var contact in contacts {
             contact.place = nil
+            if !contents.contains(.names) { contact.name = nil }
+            contact.emails = contents.contains(.addresses) ? contact.emails.compactMap(EmailAddress.digested) : []
             contact.images = contact.images.map { image in
                 guard case .photo(let photo) = image, photo.digest == nil else { return image }
                 var kept = ContactPhoto(number: photo.number, bytes: [], line: photo.line)

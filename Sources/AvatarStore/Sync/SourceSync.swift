@@ -15,8 +15,8 @@ final class SourceSync {
     private var named: [Int: FingerprintSet] = [:]
     /// The number of contacts that each of them named before.
     private var former: [Int: Int] = [:]
-    /// Contacts with a photo that the store has not.
-    private var withoutPhoto: Set<String> = []
+    /// Photos that the store does not have.
+    private var withoutPhoto: Set<AvatarKey> = []
     /// The sources whose contacts are unlinked as they should.
     private var settled: Set<Int> = []
 
@@ -32,17 +32,35 @@ final class SourceSync {
     func update(
         _ sources: [ContactSource],
         isFull: Bool,
+        asksByEmail: Bool,
+        isOffline: Bool,
+        until deadline: ContinuousClock.Instant?,
         spooledTo makeSpool: @escaping @Sendable () throws -> RecordSpool
     )
         async throws
     {
+        let contents = try await writer.write { try $0.allowedContents(asksByEmail: asksByEmail) }
         for source in sources.sorted(by: { $0.name < $1.name }) {
             try await writer.write { _ = try $0.number(ofSource: source.name, kind: source.kind.number) }
             guard let known = try index.source(named: source.name) else { continue }
-            let update = SourceUpdate(known, index: index, writer: writer, makeSpool: makeSpool, isFull: isFull)
+            // What an earlier sync left out is in the cards only.
+            let hasCards = try index.cardCount(of: known) > 0
+            let isFull = isFull || hasCards && !known.keeps.isSuperset(of: contents)
+            let kept = hasCards ? known.keeps.intersection(contents) : contents
+            try await writer.write { try $0.setContents(kept, of: known.id) }
+            let update = SourceUpdate(
+                known,
+                index: index,
+                writer: writer,
+                makeSpool: makeSpool,
+                contents: contents,
+                asksByEmail: asksByEmail,
+                isFull: isFull,
+                deadline: deadline
+            )
             var failure: AvatarStoreError?
             do {
-                try await source.update(update)
+                if !isOffline { try await source.update(update) }
             } catch let error as AvatarStoreError where error.isOfSource {
                 logger.warning(
                     "a source could not be read",
@@ -52,6 +70,12 @@ final class SourceSync {
             }
             try await update.flush()
             try update.end(failure)
+            if failure == nil, isFull, !isOffline {
+                try await writer.write { transaction in
+                    let allowed = try transaction.allowedContents(asksByEmail: asksByEmail)
+                    try transaction.setContents(contents.intersection(allowed), of: known.id)
+                }
+            }
             updates.append(update)
             if failure == nil, try index.source(named: source.name)?.isSettled == false {
                 named[known.id] = FingerprintSet()
@@ -86,8 +110,11 @@ final class SourceSync {
         for id in named.keys where mask & (1 << Int64(id)) != 0 { _ = named[id]?.insert(contact) }
     }
 
-    /// Notes that the store does not have a photo of `contact`.
-    func noteMissingPhoto(of contact: String) { withoutPhoto.insert(contact) }
+    /// Whether a source could not be read, so that its cards are not all of them.
+    var hasFailure: Bool { updates.contains { $0.report.failure != nil } }
+
+    /// Notes that the store does not have the photo of `key`.
+    func noteMissingPhoto(_ key: AvatarKey) { withoutPhoto.insert(key) }
 
     /// Unlinks the contacts that are gone from a source or lost their picture there, and that no other source or list names.
     ///
@@ -104,7 +131,10 @@ final class SourceSync {
         for update in updates {
             guard let named = named[update.source.id], let former = former[update.source.id] else { continue }
             var leaving = 0
-            try forEachPage(of: update.source, named, leavers) { page in leaving += page.gone.count }
+            try forEachPage(of: update.source, named, leavers) { page in
+                leaving += page.gone.count
+                for contact in page.withoutPicture where try !picturesOfCards(of: contact).isEmpty { leaving += 1 }
+            }
             if !unlinksAll, leaving > 20, 2 * leaving > former {
                 total.kept += leaving
                 continue
@@ -112,8 +142,11 @@ final class SourceSync {
             var pages: [LeaverPage] = []
             try forEachPage(of: update.source, named, leavers) { pages.append($0) }
             for page in pages {
-                let links = try (page.gone + page.withoutPicture).flatMap { contact in
+                var links = try page.gone.flatMap { contact in
                     try index.imageKeys(of: contact).map { (contact: contact, key: $0) }
+                }
+                links += try page.withoutPicture.flatMap { contact in
+                    try picturesOfCards(of: contact).map { (contact: contact, key: $0) }
                 }
                 try await writer.unlink(inBatches: links)
                 try await writer.removeContacts(page.gone)
@@ -137,6 +170,11 @@ final class SourceSync {
         var kept: [String]
         /// Still there, without a picture, and named by no other.
         var withoutPicture: [String]
+    }
+
+    /// The images of `contact` that a card may have had: a sync without e-mail sources keeps those that one with them found.
+    private func picturesOfCards(of contact: String) throws -> [AvatarKey] {
+        try index.imageKeys(of: contact).filter { $0.isURL || $0.isContactPhoto }
     }
 
     private func forEachPage(
@@ -170,9 +208,7 @@ final class SourceSync {
     /// - Throws: an error of the index or the disk.
     func end(at time: Timestamp, isComplete: Bool) async throws {
         for update in updates {
-            let isSettled =
-                isComplete
-                && (named[update.source.id] == nil ? update.source.isSettled : settled.contains(update.source.id))
+            let isSettled = isComplete && settled.contains(update.source.id)
             let (id, failure) = (update.source.id, update.report.failure?.message)
             let lost = isComplete ? try cardsWithoutPhoto(of: update) : []
             try await writer.write { transaction in
@@ -181,6 +217,11 @@ final class SourceSync {
                 try transaction.endSync(of: id, at: time, failure: failure, isSettled: isSettled)
             }
         }
+    }
+
+    private func lacksPhoto(_ contact: Contact) throws -> Bool {
+        guard let photos = ListedPhotos(contact) else { return false }
+        return try photos.photos.contains { withoutPhoto.contains(try photos.key(of: $0.number)) }
     }
 
     /// The cards whose photos the store does not have, to be read again by the next sync.
@@ -193,8 +234,7 @@ final class SourceSync {
                 let page = try index.cards(in: book.id, after: last, limit: 512)
                 guard let end = page.last else { break }
                 last = end.path
-                for card in page
-                where SourceRecords.decode(card.records).contains(where: { withoutPhoto.contains($0.id) }) {
+                for card in page where try SourceRecords.decode(card.records).contains(where: lacksPhoto) {
                     found.append((card.path, book.id))
                 }
             }

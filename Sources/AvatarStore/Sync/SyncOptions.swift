@@ -56,7 +56,7 @@ public struct SyncOptions: Sendable {
     public var prunesAll = false
     /// The names of several lists that are read as one, by the names of the lists in their records.
     package var lists: [String: String] = [:]
-    /// Whether all cards of sources are compared, whatever the state that the store keeps. Default: no.
+    /// Whether all cards of sources are read, whatever the state that the store keeps. Default: no.
     public var comparesAll = false
     /// How long a source that has no picture for an address is not asked for it again. Default: 7 days.
     public var emailRecheck: Duration

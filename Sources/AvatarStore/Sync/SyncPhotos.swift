@@ -64,7 +64,7 @@ struct SyncPhotos {
         }
         guard photo.digest == nil else {
             // It was removed, or its file was lost.
-            sources?.noteMissingPhoto(of: contact)
+            sources?.noteMissingPhoto(key)
             return false
         }
         do {
@@ -73,7 +73,7 @@ struct SyncPhotos {
             committer.add(SyncCommitter.Item(change))
             return true
         } catch let error as AvatarStoreError where error.code == .imageRefused {
-            sources?.noteMissingPhoto(of: contact)
+            sources?.noteMissingPhoto(key)
             tally.update { report in
                 report.unreadable += 1
                 report.add(.init(photo, error, key: key, contact: contact))
@@ -103,6 +103,7 @@ struct SyncPhotos {
 
     /// Counts a photo that could not be stored. The report names the contact that the index has for it.
     private func countUnsaved(_ key: AvatarKey, _ error: AvatarStoreError) {
+        sources?.noteMissingPhoto(key)
         tally.update { $0.unreadable += 1 }
         tally.add(FetchFailure(kind: .storage, message: error.message), key, of: nil)
     }

@@ -73,6 +73,8 @@ public struct SyncReport: Sendable {
         public var removed = 0
         /// Cards among `changed` that cannot be read. The contacts that they had before stay.
         public var unreadable = 0
+        /// Cards of erased contacts, which are not read again until they change or all cards are (`SyncOptions.comparesAll`).
+        public var erased = 0
         /// Whether all cards were compared.
         public var isFull = false
         /// The requests to it, apart from those for images.

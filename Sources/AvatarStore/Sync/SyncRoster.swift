@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarFiles
 import AvatarIndex
 
 /// The contacts that the list of one sync names: keeps them, their names and digests of their addresses in the index.
@@ -68,7 +69,7 @@ final class SyncRoster {
     ///
     /// - Throws: an error of the index or the disk.
     func note(_ items: [SyncItem]) async throws {
-        for case .duplicate(let record) in items where masks.count > 1 {
+        for case .duplicate(let record) in items where masks.count > 1 || sources != nil {
             further[record.contact, default: 0] |= masks[record.place?.list] ?? 0
         }
         var listed: [ListedContact] = []
@@ -164,6 +165,39 @@ extension StoreWriter {
         while let contact = last {
             last = try write { try $0.forgetNames(after: contact, limit: 4096) }
         }
+        try stripCards(of: .names)
+    }
+
+    /// Removes `contents` from the cards of sources, 1,024 in a transaction.
+    private func stripCards(of contents: SourceContents) throws {
+        var last: (book: Int64, path: String)? = (0, "")
+        while let card = last {
+            last = try write { transaction in
+                let page = try transaction.cards(after: card, limit: 1024)
+                for (book, card) in page where !card.records.isEmpty {
+                    let kept = SourceContents([.names, .addresses]).subtracting(contents)
+                    let records = SourceRecords.encode(SourceRecords.decode(card.records), kept)
+                    try transaction.setRecords(records, of: card.path, in: book)
+                }
+                if page.isEmpty { try transaction.dropContents(contents) }
+                return page.last.map { ($0.book, $0.card.path) }
+            }
+        }
+    }
+
+    /// Removes the cards of `contact` from sources. Their paths are remembered by digests, so that they are not read again.
+    func eraseCards(of contact: String, in transaction: IndexTransaction) throws -> [String] {
+        var paths: [String] = []
+        var last: (book: Int64, path: String) = (0, "")
+        while true {
+            let page = try transaction.cards(after: last, limit: 1024)
+            guard let end = page.last else { return paths }
+            last = (end.book, end.card.path)
+            for (book, card) in page where SourceRecords.decode(card.records).contains(where: { $0.id == contact }) {
+                try transaction.erase(card, digest: ContentDigest.ofPath(card.path), in: book)
+                paths.append(card.path)
+            }
+        }
     }
 
     /// Removes the digests of all addresses, 4,096 in a transaction.
@@ -172,5 +206,18 @@ extension StoreWriter {
         while hasMore {
             hasMore = try write { try $0.forgetAddresses(limit: 4096) }
         }
+        try stripCards(of: .addresses)
+    }
+}
+
+extension IndexTransaction {
+    /// What the settings allow cards of sources to keep of their contacts.
+    ///
+    /// - Parameter asksByEmail: whether the sync asks e-mail sources, which needs digests of addresses.
+    func allowedContents(asksByEmail: Bool) throws -> SourceContents {
+        var contents: SourceContents = []
+        if try value(of: .keepNames) != 0 { contents.insert(.names) }
+        if try asksByEmail || value(of: .keepAddresses) != 0 { contents.insert(.addresses) }
+        return contents
     }
 }

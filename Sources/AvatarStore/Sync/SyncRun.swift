@@ -150,7 +150,8 @@ final class SyncRun {
             roster: roster,
             contacts: contacts,
             tally: tally,
-            options: options
+            options: options,
+            sources: sources
         )
     }
 
@@ -181,7 +182,7 @@ final class SyncRun {
         try await roster.write()
         try await unlinking.unlinkReplacedImages()
         try await unlinking.prune()
-        if let sources { try await unlinking.settle(sources) }
+        try await unlinking.settleSources()
         try await unlinking.removeUnusedImages()
         if !Task.isCancelled {
             try await tier?.finish(

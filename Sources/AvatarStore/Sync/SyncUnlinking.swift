@@ -11,6 +11,7 @@ struct SyncUnlinking {
     private let contacts: SyncContacts
     private let tally: SyncTally
     private let options: SyncOptions
+    private let sources: SourceSync?
 
     /// The end of one sync.
     init(
@@ -20,8 +21,10 @@ struct SyncUnlinking {
         roster: SyncRoster,
         contacts: SyncContacts,
         tally: SyncTally,
-        options: SyncOptions
+        options: SyncOptions,
+        sources: SourceSync?
     ) {
+        self.sources = sources
         self.index = index
         self.writer = writer
         self.planning = planning
@@ -46,7 +49,7 @@ struct SyncUnlinking {
     ///
     /// - Throws: an error of the index or the disk.
     func prune() async throws {
-        guard planning.mayPrune, !tally.shouldStop else {
+        guard planning.mayPrune, !tally.shouldStop, sources?.hasFailure != true else {
             tally.update { $0.hasKeptLeavers = options.prunes }
             return
         }
@@ -79,11 +82,11 @@ struct SyncUnlinking {
         try await roster.removeOmitted()
     }
 
-    /// Unlinks the contacts that are gone from `sources`, unless the sync was ended early.
+    /// Unlinks the contacts that are gone from sources, unless the sync was ended early.
     ///
     /// - Throws: an error of the index or the disk.
-    func settle(_ sources: SourceSync) async throws {
-        guard sources.hasChanges, !tally.shouldStop else { return }
+    func settleSources() async throws {
+        guard let sources, sources.hasChanges, !tally.shouldStop else { return }
         let (unlinked, kept) = try await sources.unlink(unlinksAll: options.prunesAll) { planning.leavers(among: $0) }
         tally.update { report in
             report.unlinked += unlinked

@@ -46,6 +46,7 @@ extension StoreWriter {
             removal.values += try transaction.addresses(of: contact)
             try transaction.removeContact(contact)
             guard erasing else { return }
+            removal.values += try eraseCards(of: contact, in: transaction).map { Array($0.utf8) }
             for key in try transaction.formerImages(of: contact) {
                 guard let state = try transaction.state(of: key) else { continue }
                 try take(key, state: state, in: transaction, adding: &removal)

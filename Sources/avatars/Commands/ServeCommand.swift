@@ -1,5 +1,4 @@
 import ArgumentParser
-import AvatarAddressBooks
 import AvatarContacts
 import AvatarStore
 import AvatarStoreHTTP
@@ -116,13 +115,7 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
 
     /// - Throws: `ValidationError` for options that need each other, or a value that is not valid in a header field.
     func validate() throws {
-        for list in sync where ListAtURL.isURL(list) {
-            if AddressBookOptions.isServer(list, format: lists.format) {
-                _ = try AddressBookOptions.server(list)
-            } else {
-                _ = try ListAtURL(list)
-            }
-        }
+        try AddressBookOptions.check(sync, format: lists.format)
         if prune && sync.isEmpty { throw ValidationError("--prune needs --sync.") }
         if !lists.column.isEmpty && sync.isEmpty { throw ValidationError("--column needs --sync.") }
         if !email.emailSource.isEmpty && sync.isEmpty { throw ValidationError("--email-source needs --sync.") }
@@ -155,8 +148,8 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
             try ListeningSocket.inherited(ProcessInfo.processInfo.environment) ?? socket.map { .path($0) } ?? listen
         let isSyncing = !sync.isEmpty || every != nil
         let alarm = SyncAlarm()
-        let servers = try await addressBooks.servers(among: sync, format: lists.format)
-        try await withStore(isWritten: isSyncing, servers) { store in
+        let books = try await addressBooks.books(among: sync, format: lists.format)
+        try await withStore(isWritten: isSyncing, books) { store in
             if libravatar { try await keepAddresses(in: store) }
             let responder = AvatarResponder(
                 store: store,
@@ -185,21 +178,21 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
             Hangup.shared.handle { hangups.continuation.yield() }
             let reading = Task { for await _ in hangups.stream { await readAgain(current, isSyncing ? alarm : nil) } }
             defer { reading.cancel() }
-            try await Self.run(server, isSyncing ? try periodicSync(of: store, servers, alarm) : nil)
+            try await Self.run(server, isSyncing ? try periodicSync(of: store, books, alarm) : nil)
         }
     }
 
     /// Opens the store. Without syncs, one that cannot be written is served as it is, with a warning.
     private func withStore(
         isWritten: Bool,
-        _ servers: [CardDAVServer],
+        _ books: [AddressBook],
         _ body: (AvatarStore) async throws -> Void
     ) async throws {
         let configure = { (configuration: inout AvatarStore.Configuration) async throws in
             try await origin.apply(to: &configuration)
             try shared.apply(to: &configuration)
             decoder.apply(to: &configuration)
-            configuration.addLogins(of: servers)
+            configuration.addLogins(of: books)
         }
         try await isWritten
             ? store.withStore(.readWrite, configure: configure, body)
@@ -269,7 +262,7 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
 
     private func periodicSync(
         of store: AvatarStore,
-        _ servers: [CardDAVServer],
+        _ books: [AddressBook],
         _ alarm: SyncAlarm
     ) throws -> ListSync {
         var options = SyncOptions()
@@ -280,8 +273,8 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
         try email.apply(to: &options)
         return ListSync(
             store: store,
-            paths: sync.filter { !AddressBookOptions.isServer($0, format: lists.format) },
-            sources: store.configuration.sources(servers),
+            paths: sync.filter { !AddressBookOptions.isAddressBook($0, format: lists.format) },
+            sources: store.configuration.sources(books),
             reading: try lists.reading(),
             options: options,
             pause: every ?? .seconds(900),

@@ -1,5 +1,4 @@
 import ArgumentParser
-import AvatarAddressBooks
 import AvatarContacts
 import AvatarStore
 import Foundation
@@ -15,7 +14,8 @@ struct SyncCommand: AsyncParsableCommand {
             NDJSON, CSV as address books export it, vCards, or text with one URL per line. Several lists are read as one. \
             Without a list, a sync revalidates the stored images that are due.
 
-            A URL is a CardDAV server, of which only changed cards are read; with --format it is a list.
+            A URL is a CardDAV server, and a folder has vCards: only changed cards are read, and contacts whose cards are gone are \
+            unlinked. With --format, a URL is a list.
 
             With --every the command syncs again after each pause, and reads the lists again, until you stop it. It ends if \
             the first sync cannot run; later failures are reported.
@@ -161,16 +161,11 @@ struct SyncCommand: AsyncParsableCommand {
         if every != nil, fromInput > 0 || dryRun {
             throw ValidationError("--every cannot be used with standard input (-) or --dry-run.")
         }
-        for list in contacts where ListAtURL.isURL(list) {
-            if AddressBookOptions.isServer(list, format: lists.format) {
-                _ = try AddressBookOptions.server(list)
-            } else {
-                _ = try ListAtURL(list)
-            }
-        }
+        try AddressBookOptions.check(contacts, format: lists.format)
         if !lists.column.isEmpty && contacts.isEmpty { throw ValidationError("--column needs a contact list.") }
-        if listName != nil, contacts.count != 1 {
-            throw ValidationError("--list-name needs one contact list, not \(contacts.count).")
+        if listName != nil {
+            let lists = contacts.filter { !AddressBookOptions.isAddressBook($0, format: self.lists.format) }.count
+            guard lists == 1 else { throw ValidationError("--list-name needs one contact list, not \(lists).") }
         }
         if prunes && contacts.isEmpty { throw ValidationError("--prune needs a contact list.") }
         if let limit, limit < 0 { throw ValidationError("--limit must be at least 0, not \(limit).") }
@@ -212,10 +207,10 @@ struct SyncCommand: AsyncParsableCommand {
         // Beside the opening of lists and store. It ends before this function does, because a process that exits while a
         // library is loading can crash.
         async let _ = dryRun || policy == .offline ? () : AvatarStore.prepareForRequests()
-        let servers = try await addressBooks.servers(among: contacts, format: self.lists.format)
-        let paths = contacts.filter { !AddressBookOptions.isServer($0, format: self.lists.format) }
+        let books = try await addressBooks.books(among: contacts, format: self.lists.format)
+        let paths = contacts.filter { !AddressBookOptions.isAddressBook($0, format: self.lists.format) }
         let lists = paths.isEmpty ? nil : try await openLists(paths)
-        if servers.isEmpty, lists?.count == 0 {
+        if books.isEmpty, lists?.count == 0 {
             var report = SyncReport()
             report.hasKeptLeavers = prunes
             return try finish(SyncSummary(report))
@@ -224,17 +219,17 @@ struct SyncCommand: AsyncParsableCommand {
             try await dryRun
             ? withStoreForPreview { store in
                 SyncSummary(
-                    try await preview(lists, servers, in: store),
+                    try await preview(lists, books, in: store),
                     allowsPrivateNetwork: origin.allowsPrivateNetwork(in: store)
                 )
             }
             : store.withStore(.readWrite) { configuration in
                 try await origin.apply(to: &configuration)
                 try shared.apply(to: &configuration)
-                configuration.addLogins(of: servers)
+                configuration.addLogins(of: books)
             } _: { store in
                 SyncSummary(
-                    try await sync(lists, servers, in: store),
+                    try await sync(lists, books, in: store),
                     allowsPrivateNetwork: origin.allowsPrivateNetwork(in: store),
                     ignoresPauses: ignorePauses
                 )
@@ -288,14 +283,14 @@ struct SyncCommand: AsyncParsableCommand {
     /// Plans the sync and sends no request.
     private func preview(
         _ lists: ContactLists?,
-        _ servers: [CardDAVServer],
+        _ books: [AddressBook],
         in store: AvatarStore
     ) async throws -> SyncPreview {
         var options = try options()
         lists?.setNames(of: &options, as: listName)
-        let sources = store.configuration.sources(servers)
+        let sources = store.configuration.sources(books)
         if !sources.isEmpty {
-            self.store.note("the plan is that of the cards that the store knows; no server is asked")
+            self.store.note("the plan is that of the cards that the store knows; none is read")
         }
         return switch (lists, sources.isEmpty) {
         case (nil, true): try await store.syncPreview(options: options)
@@ -308,7 +303,7 @@ struct SyncCommand: AsyncParsableCommand {
     /// Runs the sync, with progress, and prints notes about an interruption and about images that were not stored.
     private func sync(
         _ lists: ContactLists?,
-        _ servers: [CardDAVServer],
+        _ books: [AddressBook],
         in store: AvatarStore
     ) async throws -> SyncReport {
         var named = try options()
@@ -318,11 +313,11 @@ struct SyncCommand: AsyncParsableCommand {
         let remains = "images that arrived are stored; the next sync continues from there"
         let report = try await display.during(ifInterrupted: remains) { show in
             try await waitingForOthers {
-                try await store.sync(lists, store.configuration.sources(servers), options) { show($0.work) }
+                try await store.sync(lists, store.configuration.sources(books), options) { show($0.work) }
             }
         }
         if report.wasCancelled { Message.note(display.interruption(remains)) }
-        if lists != nil || !servers.isEmpty { try EmailOptions.warn(ofSources: options.emailSources, in: store) }
+        if lists != nil || !books.isEmpty { try EmailOptions.warn(ofSources: options.emailSources, in: store) }
         if report.unstored > 0 {
             let images = Wording.count(report.unstored, "image")
             self.store.note("\(images) fetched but not stored: \(ImageResult.refusalReason)")

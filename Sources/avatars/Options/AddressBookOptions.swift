@@ -4,7 +4,14 @@ import AvatarContacts
 import AvatarStore
 import Foundation
 
-/// The options for address books on CardDAV servers, which `sync` and `serve --sync` take in place of lists.
+/// An address book that `sync` and `serve --sync` take in place of a list.
+enum AddressBook: Sendable {
+    case server(CardDAVServer)
+    /// A folder of vCards.
+    case folder(String)
+}
+
+/// The options for address books.
 struct AddressBookOptions: ParsableArguments {
     /// Needs `--password-file`.
     @Option(help: ArgumentHelp("The user of the CardDAV servers. Default: the entry of ~/.netrc.", valueName: "name"))
@@ -33,7 +40,7 @@ struct AddressBookOptions: ParsableArguments {
     var book: [String] = []
 
     /// Sets `SyncOptions.comparesAll`.
-    @Flag(help: "Compare all cards of CardDAV servers, whatever the store knows of them.")
+    @Flag(help: "Read all cards of address books again, whatever the store knows of them.")
     var full = false
 
     /// - Throws: `ValidationError` for a user without a password, or a password without a user.
@@ -44,25 +51,49 @@ struct AddressBookOptions: ParsableArguments {
         if user != nil, netrcFile != nil { throw ValidationError("--user and --netrc-file exclude each other.") }
     }
 
-    /// Whether `path` is the URL of a server: one without `--format` whose path does not end like a list.
-    static func isServer(_ path: String, format: ContactList.Format?) -> Bool {
-        guard ListAtURL.isURL(path), format == nil else { return false }
+    /// Whether `path` is an address book: the URL of a server, without `--format` and with a path that does not end like a list, or a
+    /// folder.
+    static func isAddressBook(_ path: String, format: ContactList.Format?) -> Bool {
+        guard ListAtURL.isURL(path) else { return isFolder(path) }
+        guard format == nil else { return false }
         return ContactList.Format(path: String(path.prefix { $0 != "?" && $0 != "#" })) == nil
     }
 
-    /// The servers among `paths`.
+    private static func isFolder(_ path: String) -> Bool {
+        var isFolder: ObjCBool = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
+    }
+
+    /// Checks the URLs and the formats of the address books among `paths`.
+    ///
+    /// - Throws: `ValidationError`.
+    static func check(_ paths: [String], format: ContactList.Format?) throws {
+        for path in paths {
+            if !isAddressBook(path, format: format) {
+                if ListAtURL.isURL(path) { _ = try ListAtURL(path) }
+            } else if ListAtURL.isURL(path) {
+                _ = try server(path)
+            } else if let format, format != .vcard {
+                throw ValidationError(
+                    "\"\(path)\" is a folder, and a folder is read as vCards. Leave --format out for it."
+                )
+            }
+        }
+    }
+
+    /// The address books among `paths`.
     ///
     /// - Throws: `storage` and `invalidConfiguration` for a password or a `netrc` file that cannot be read; `ValidationError` for a
     ///   URL that is not one of a server; `CancellationError`.
-    func servers(among paths: [String], format: ContactList.Format?) async throws -> [CardDAVServer] {
-        let urls = paths.filter { Self.isServer($0, format: format) }
-        guard !urls.isEmpty else { return [] }
-        let logins = try await logins()
-        return try urls.map { url in
-            var server = try Self.server(url)
+    func books(among paths: [String], format: ContactList.Format?) async throws -> [AddressBook] {
+        let books = paths.filter { Self.isAddressBook($0, format: format) }
+        let logins = books.contains(where: ListAtURL.isURL) ? try await logins() : { _ in nil }
+        return try books.map { path in
+            guard ListAtURL.isURL(path) else { return .folder(path) }
+            var server = try Self.server(path)
             server.books = book
             server.login = logins(server)
-            return server
+            return .server(server)
         }
     }
 
@@ -123,26 +154,24 @@ struct AddressBookOptions: ParsableArguments {
 }
 
 extension AvatarStore.Configuration {
-    /// Adds the logins of `servers` for pictures at the servers themselves.
-    mutating func addLogins(of servers: [CardDAVServer]) {
+    /// Adds the logins of servers among `books` for pictures at the servers themselves.
+    mutating func addLogins(of books: [AddressBook]) {
         #if HTTPOrigin
-        guard !servers.isEmpty else { return }
-        let others = http.fieldsForHost
-        http.fieldsForHost = { host in
-            let login = servers.lazy.map { $0.loginFields(for: host) }.first { !$0.isEmpty }
-            return login ?? others?(host) ?? []
-        }
+        for case .server(let server) in books { server.addLogin(to: &http) }
         #endif
     }
 
-    /// `servers` with the network options of the store, as sources of a sync.
-    func sources(_ servers: [CardDAVServer]) -> [ContactSource] {
-        servers.map { server in
-            var server = server
-            #if HTTPOrigin
-            server.http = http
-            #endif
-            return .cardDAV(server)
+    /// `books` as sources of a sync, with the network options of the store.
+    func sources(_ books: [AddressBook]) -> [ContactSource] {
+        books.map { book in
+            switch book {
+            case .folder(let path): return .cardFolder(path)
+            case .server(var server):
+                #if HTTPOrigin
+                server.http = http
+                #endif
+                return .cardDAV(server)
+            }
         }
     }
 }

@@ -8,27 +8,24 @@ struct ContactLists: RepeatableRecords, Sendable {
     /// Records of all lists, unreadable ones included.
     typealias Element = ContactRecord
 
-    /// A list, or a file of a folder that cannot be read.
+    /// A list.
     fileprivate struct Part {
-        /// The path as given, or the path of a file of a folder, or `-`.
+        /// The path as given, or `-`; for a list at a URL its name.
         let name: String
-        let list: Result<ContactList, AvatarStoreError>
-        /// The absolute path of the list or the folder; `nil` for standard input.
+        let list: ContactList
+        /// The absolute path, or the name of a list at a URL; `nil` for standard input.
         let source: String?
     }
 
-    /// The lists in the order of the arguments, and of the files in a folder.
+    /// The lists in the order of the arguments.
     private let parts: [Part]
-    /// The names of all lists and folders, also of those without a record.
-    private let sources: [String]
-    /// The number of records in all lists together. A file of a folder that cannot be read is one.
+    /// The number of records in all lists together.
     let count: Int
     /// The lists that have been read to their end and whose images are not read.
     let unreadFields = UnreadFields()
 
     /// Opens the lists at `paths`, where `-` is standard input, and reads each to its end once, so that an unreadable
-    /// list stops the command before the first request. A file of a folder that cannot be read is a record that cannot be read.
-    /// Prints a warning for each empty list.
+    /// list stops the command before the first request. Prints a warning for each empty list.
     ///
     /// - Parameters:
     ///   - reading: how the lists are read.
@@ -45,32 +42,24 @@ struct ContactLists: RepeatableRecords, Sendable {
             let place = try ListAtURL(path)
             var list = try await fetch(place)
             list.columns = reading.columns
-            fetched[path] = Part(name: place.name, list: .success(list), source: place.name)
+            fetched[path] = Part(name: place.name, list: list, source: place.name)
         }
         let lists = fetched
         return try await withBlockingThread {
-            let parts = try paths.flatMap { path in
-                try lists[path].map { [$0] } ?? Self.parts(at: path, reading)
+            let parts = try paths.map { path in
+                try lists[path] ?? Part(name: path, list: open(path, reading), source: absolute(path))
             }
             guard reading.columns.isEmpty || parts.contains(where: \.isCSV) else {
                 let message = "--column needs a CSV list. Name one, or add --format csv."
                 throw AvatarStoreError(.invalidConfiguration, message)
             }
             var count = 0
-            for path in paths where lists[path] == nil && !parts.contains(where: { $0.isOf(path) }) {
-                warnOfEmpty(path)
-            }
             for part in parts {
-                guard case .success(let list) = part.list else {
-                    count += 1
-                    continue
-                }
-                let records = try list.validate()
-                if records == 0, paths.contains(part.name) || part.source == part.name { warnOfEmpty(part.name) }
+                let records = try part.list.validate()
+                if records == 0 { warnOfEmpty(part.name) }
                 count += records
             }
-            let sources = paths.compactMap { path in lists[path].flatMap(\.source) ?? absolute(path) }
-            return ContactLists(parts: parts, sources: sources, count: count)
+            return ContactLists(parts: parts, count: count)
         }
     }
 
@@ -85,30 +74,12 @@ struct ContactLists: RepeatableRecords, Sendable {
 
     /// Tells `options` the names of the lists: `name` for one list, else the absolute path of each.
     func setNames(of options: inout SyncOptions, as name: String?) {
-        guard parts.count > 1 || sources.count > 1 else {
-            options.list = name ?? sources.first
+        guard parts.count > 1 else {
+            options.list = name ?? parts.first?.source
             return
         }
-        // The files of a folder are one list.
-        let named = parts.compactMap { part in (name ?? part.source).map { (part.recordName, $0) } }
-        // A folder without a card has no record, and names no contact any more.
-        let empty = sources.map { ("folder " + $0, name ?? $0) }
-        options.lists = Dictionary(named + empty) { first, _ in first }
-    }
-
-    /// The list at `path`, or the files of the folder.
-    private static func parts(at path: String, _ reading: ListReading) throws -> [Part] {
-        guard path != "-" else { return [Part(name: path, list: .success(try open(path, reading)), source: nil)] }
-        let source = absolute(path)
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
-            return [Part(name: path, list: .success(try open(path, reading)), source: source)]
-        }
-        guard reading.format == nil || reading.format == .vcard else {
-            let message = "\"\(path)\" is a folder, and a folder is read as vCards. Leave --format out for it."
-            throw AvatarStoreError(.invalidConfiguration, message)
-        }
-        return try CardFolder.open(path).files.map { Part(name: $0.path, list: $0.cards, source: source) }
+        let named = parts.compactMap { part in part.source.map { (part.recordName, $0) } }
+        options.lists = Dictionary(named) { first, _ in first }
     }
 
     /// Opens one list. Standard input has no file name, so it needs a format.
@@ -158,12 +129,7 @@ struct ContactLists: RepeatableRecords, Sendable {
                 if let record = try await current?.records.next(isolation: actor) { return named(record) }
                 if let current { unreadFields.note(current.list, named: current.name, after: current.records) }
                 guard let part = rest.popFirst() else { return nil }
-                switch part.list {
-                case .success(let list):
-                    current = (part.name, list, list.makeAsyncIterator(after: current?.records))
-                case .failure(let error):
-                    return .unreadable(line: 1, reason: error.reason(without: part.name), list: part.name)
-                }
+                current = (part.name, part.list, part.list.makeAsyncIterator(after: current?.records))
             }
         }
 
@@ -209,23 +175,7 @@ extension ContactLists.Part {
     /// The name of the list in its records.
     var recordName: String { name == "-" ? "standard input" : name }
 
-    var isCSV: Bool {
-        if case .success(let list) = list { list.format == .csv } else { false }
-    }
-
-    /// Whether it is the list at `path`, or a file of that folder.
-    func isOf(_ path: String) -> Bool {
-        name == path || name.hasPrefix(path.hasSuffix("/") ? path : path + "/")
-    }
-}
-
-extension AvatarStoreError {
-    /// The message without the name of the list at its beginning and the full stop, for a record that names its list.
-    fileprivate func reason(without name: String) -> String {
-        var text = message[...]
-        if text.hasPrefix(name) { text = text.dropFirst(name.count).drop { $0 == ":" || $0 == "," || $0 == " " } }
-        return String(text.hasSuffix(".") ? text.dropLast() : text)
-    }
+    var isCSV: Bool { list.format == .csv }
 }
 
 extension ContactImage {

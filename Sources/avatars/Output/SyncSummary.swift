@@ -243,7 +243,9 @@ struct SyncSummary {
             sum = (sum.cards + source.cards, sum.changed + source.changed, sum.removed + source.removed)
         }
         if !report.sources.isEmpty {
-            facts.add("cards", "\(read.cards), \(read.changed) read, \(read.removed) gone")
+            let erased = report.sources.reduce(0) { $0 + $1.erased }
+            let note = erased > 0 ? ", \(erased) of erased contacts left out (--full reads them)" : ""
+            facts.add("cards", "\(read.cards), \(read.changed) read, \(read.removed) gone\(note)")
         }
         facts.add("duplicates", Wording.count(report.duplicates, "record"), ifAny: report.duplicates)
         facts.add("saved", Wording.count(report.saved, "photo"), ifAny: report.saved)

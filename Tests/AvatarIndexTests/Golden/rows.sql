@@ -127,14 +127,16 @@ UPDATE contact SET named_by = 1 WHERE contact = 'list-7';
 UPDATE contact SET named_by = 9 WHERE contact = 'emil';
 
 -- An address book with two books: a card that is known, one to be read again, and one that cannot be read.
-INSERT INTO source (id, name, kind, synced_at, failure, home, is_settled)
-VALUES (4, 'https://dav.example.org/', 1, 1767225704000, 'The server refuses the user.', '/dav/ada/', 0);
+INSERT INTO source (id, name, kind, synced_at, failure, home, account, is_settled, keeps)
+VALUES (4, 'https://dav.example.org/', 1, 1767225704000, 'The server refuses the user.', '/dav/ada/', '0123abcd', 0, 1);
 INSERT INTO source_book (id, source, path, token) VALUES (1, 4, '/dav/ada/people/', 'http://sabre.io/ns/sync/7'),
     (2, 4, '/dav/ada/work/', NULL);
 INSERT INTO source_card (book, path, validator, is_pending, records, fault) VALUES
     (1, '/dav/ada/people/a.vcf', '"1"', 1, CAST(x'010000000000000000010000000000000061'
         || x'00000000000000000000000000000000000000' AS BLOB), NULL),
     (1, '/dav/ada/people/b.vcf', NULL, 0, x'', NULL), (2, '/dav/ada/work/c.vcf', '"3"', 0, x'', 'it is cut short');
+INSERT INTO source_erased (book, path_sha256, validator) VALUES
+    (1, CAST('0123456789abcdef0123456789abcd21' AS BLOB), '"7"');
 
 -- Two contacts share an address, and one has another besides; each is there as MD5 and as SHA-256.
 INSERT INTO contact_address (digest, contact) VALUES

@@ -548,8 +548,13 @@ ALTER TABLE source ADD COLUMN synced_at INTEGER;
 ALTER TABLE source ADD COLUMN failure TEXT;
 -- Where the books of the source were found; NULL unless they were looked for.
 ALTER TABLE source ADD COLUMN home TEXT;
+-- A digest of the user whose books they are; NULL if it is not known.
+ALTER TABLE source ADD COLUMN account TEXT;
 -- 1: all contacts that are gone from the source have been unlinked.
 ALTER TABLE source ADD COLUMN is_settled INTEGER NOT NULL DEFAULT 1 CHECK (is_settled IN (0, 1));
+
+-- What the records of its cards have of the contacts: 1 for names, 2 for digests of e-mail addresses.
+ALTER TABLE source ADD COLUMN keeps INTEGER NOT NULL DEFAULT 0 CHECK (keeps BETWEEN 0 AND 3);
 
 CREATE TABLE source_book (
     id INTEGER PRIMARY KEY,
@@ -573,6 +578,15 @@ CREATE TABLE source_card (
     -- The reason why the card as it is now cannot be read, and the contacts are those of an earlier one; NULL if it can.
     fault TEXT,
     PRIMARY KEY (book, path)
+) STRICT, WITHOUT ROWID;
+
+-- Cards of erased contacts, which are not read again until they change.
+CREATE TABLE source_erased (
+    book INTEGER NOT NULL REFERENCES source_book (id) ON DELETE CASCADE,
+    -- The SHA-256 of the path, which often has the id of the contact.
+    path_sha256 BLOB NOT NULL,
+    validator TEXT,
+    PRIMARY KEY (book, path_sha256)
 ) STRICT, WITHOUT ROWID;
 
 -- A row of every kind, as the newest schema has them. Frozen into a golden file when a migration lands.
@@ -704,14 +718,16 @@ UPDATE contact SET named_by = 1 WHERE contact = 'list-7';
 UPDATE contact SET named_by = 9 WHERE contact = 'emil';
 
 -- An address book with two books: a card that is known, one to be read again, and one that cannot be read.
-INSERT INTO source (id, name, kind, synced_at, failure, home, is_settled)
-VALUES (4, 'https://dav.example.org/', 1, 1767225704000, 'The server refuses the user.', '/dav/ada/', 0);
+INSERT INTO source (id, name, kind, synced_at, failure, home, account, is_settled, keeps)
+VALUES (4, 'https://dav.example.org/', 1, 1767225704000, 'The server refuses the user.', '/dav/ada/', '0123abcd', 0, 1);
 INSERT INTO source_book (id, source, path, token) VALUES (1, 4, '/dav/ada/people/', 'http://sabre.io/ns/sync/7'),
     (2, 4, '/dav/ada/work/', NULL);
 INSERT INTO source_card (book, path, validator, is_pending, records, fault) VALUES
     (1, '/dav/ada/people/a.vcf', '"1"', 1, CAST(x'010000000000000000010000000000000061'
         || x'00000000000000000000000000000000000000' AS BLOB), NULL),
     (1, '/dav/ada/people/b.vcf', NULL, 0, x'', NULL), (2, '/dav/ada/work/c.vcf', '"3"', 0, x'', 'it is cut short');
+INSERT INTO source_erased (book, path_sha256, validator) VALUES
+    (1, CAST('0123456789abcdef0123456789abcd21' AS BLOB), '"7"');
 
 -- Two contacts share an address, and one has another besides; each is there as MD5 and as SHA-256.
 INSERT INTO contact_address (digest, contact) VALUES

@@ -1,0 +1,129 @@
+import AvatarContacts
+import AvatarCore
+import AvatarIndex
+public import AvatarStore
+import Foundation
+
+extension ContactSource {
+    /// A folder of vCards, as vdirsyncer, khard and the storages of Radicale and xandikos have it: all files below it whose names end
+    /// in `.vcf` or `.vcard`. Hidden files and folders, and links to folders, are left out.
+    ///
+    /// A sync reads the files whose length, time of change or inode differ from the last time. A file that is cut short, because another
+    /// program is writing it, keeps the contacts that it had, and is read again by the next sync. A file may have at most 64 MiB.
+    ///
+    /// - Parameter path: the path, which is made absolute: it is the name of the source.
+    public static func cardFolder(_ path: String) -> ContactSource {
+        let path = URL(fileURLWithPath: path).standardizedFileURL.path
+        return ContactSource(name: path, kind: .folder) { update in try await CardFolderReader(path, update).run() }
+    }
+}
+
+/// One update from a folder.
+private struct CardFolderReader {
+    private let folder: String
+    private let update: SourceUpdate
+
+    private static let mostFileBytes = 64 << 20
+
+    init(_ folder: String, _ update: SourceUpdate) { (self.folder, self.update) = (folder, update) }
+
+    /// - Throws: `unreadableList` if the folder or one below it cannot be read; an error of the disk or the index;
+    ///   `CancellationError`.
+    func run() async throws {
+        let names = try names()
+        let book = try await update.book(at: "/")
+        for start in stride(from: 0, to: names.count, by: 512) {
+            try Task.checkCancellation()
+            let page = Array(names[start..<min(start + 512, names.count)])
+            let known = try update.known(page, in: book)
+            for name in page {
+                guard let validator = Self.validator(place(name)) else { continue }
+                if !update.isFull, let known = known[name], known.validator == validator { continue }
+                try await read(name, validator, in: book)
+            }
+            try await update.flush()
+        }
+        let present = Set(names)
+        var last = ""
+        while true {
+            let page = try update.paths(in: book, after: last)
+            guard let end = page.last else { return }
+            last = end
+            try await update.remove(page.filter { !present.contains($0) }, in: book)
+        }
+    }
+
+    private func place(_ name: String) -> String { folder + "/" + name }
+
+    private func read(_ name: String, _ validator: String, in book: SourceBook) async throws {
+        var status = stat()
+        if stat(place(name), &status) == 0, status.st_size > Self.mostFileBytes {
+            let fault = "the file is larger than 64 MiB; sync it as a list"
+            return try await update.put(fault: fault, at: name, validator: validator, in: book)
+        }
+        do {
+            var records: [ContactRecord] = []
+            let list = try ContactList.open(file: place(name), format: .vcard)
+            for try await record in list { records.append(record) }
+            // A program that was writing it meanwhile may have written the rest.
+            let isSame = Self.validator(place(name)) == validator
+            try await update.put(records, at: name, validator: isSame ? validator : nil, in: book)
+        } catch let error as AvatarStoreError where error.code == .unreadableList {
+            guard Self.validator(place(name)) != nil else { return try await update.remove([name], in: book) }
+            try await update.put(fault: error.reason(without: place(name)), at: name, validator: nil, in: book)
+        }
+    }
+
+    /// Length, time of change and inode of the file at `path`; `nil` if there is none.
+    private static func validator(_ path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        #if canImport(Darwin)
+        let time = status.st_mtimespec
+        #else
+        let time = status.st_mtim
+        #endif
+        return "\(status.st_size) \(time.tv_sec).\(time.tv_nsec) \(status.st_ino)"
+    }
+
+    /// The paths of the cards below the folder, in the order of their bytes.
+    private func names() throws -> [String] {
+        var names: [String] = []
+        var folders = [""]
+        while let below = folders.popLast() {
+            do {
+                for name in try FileManager.default.contentsOfDirectory(atPath: place(below)) where !name.hasPrefix(".")
+                {
+                    let path = below + name
+                    if Self.isFolder(place(path)) {
+                        folders.append(path + "/")
+                    } else if ContactList.Format(path: name) == .vcard {
+                        names.append(path)
+                    }
+                }
+            } catch CocoaError.fileReadNoSuchFile where !below.isEmpty {
+                // Another program has removed it meanwhile.
+                continue
+            } catch {
+                let reason = (error as? CocoaError)?.code == .fileReadNoSuchFile ? "does not exist" : "cannot be read"
+                throw AvatarStoreError(.unreadableList, "The folder \(place(below)) \(reason).")
+            }
+        }
+        return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    /// Whether `path` is a folder, and not a link to one.
+    private static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+}
+
+extension AvatarStoreError {
+    /// The message without the name of the list at its beginning and the full stop.
+    func reason(without name: String) -> String {
+        var text = message[...]
+        if text.hasPrefix(name) { text = text.dropFirst(name.count).drop { $0 == ":" || $0 == "," || $0 == " " } }
+        return String(text.hasSuffix(".") ? text.dropLast() : text)
+    }
+}

@@ -1,0 +1,107 @@
+import AvatarAddressBooks
+import AvatarStoreTesting
+import Foundation
+import Testing
+
+@testable import AvatarStore
+
+/// Folders of vCards.
+@Suite(.timeLimit(.minutes(2)))
+struct CardFolderTests {
+    private static func card(_ id: String, photo: UInt64? = 1) -> String {
+        let photo = photo.map {
+            "PHOTO;ENCODING=b;TYPE=PNG:" + Data(SampleImage.png(seed: $0, byteCount: 500)).base64EncodedString() + "\n"
+        }
+        return "BEGIN:VCARD\nVERSION:3.0\nUID:\(id)\nFN:\(id)\n\(photo ?? "")END:VCARD\n"
+    }
+
+    private final class Folder {
+        let path = FileManager.default.temporaryDirectory.appending(path: "cards-\(UUID().uuidString)").path
+
+        func write(_ name: String, _ text: String) throws {
+            let file = path + "/" + name
+            let parent = (file as NSString).deletingLastPathComponent
+            try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
+            try text.write(toFile: file, atomically: false, encoding: .utf8)
+        }
+
+        func remove(_ name: String) throws { try FileManager.default.removeItem(atPath: path + "/" + name) }
+
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+    }
+
+    private func sync(_ fixture: StoreFixture, _ path: String) async throws -> SyncReport {
+        try await fixture.store.sync(from: [.cardFolder(path)])
+    }
+
+    private func ids(_ fixture: StoreFixture) throws -> [String] { try fixture.store.contacts().contacts.map(\.id) }
+
+    @Test func changedFilesOfAllFoldersBelowAreRead() async throws {
+        try await StoreFixture.withStore { fixture in
+            let folder = Folder()
+            try folder.write("b.vcf", Self.card("b1") + Self.card("b2"))
+            try folder.write("a/z.VCF", Self.card("z"))
+            try folder.write("a/b/c.vcard", Self.card("c"))
+            for name in ["notes.txt", ".hidden.vcf", ".Radicale.cache/x.vcf"] {
+                try folder.write(name, Self.card("no"))
+            }
+            #expect(try await sync(fixture, folder.path + "/").contacts == 4)
+            #expect(try ids(fixture) == ["b1", "b2", "c", "z"])
+            let again = try await sync(fixture, folder.path)
+            #expect(again.contacts == 4 && again.sources.map(\.changed) == [0])
+
+            try folder.write("b.vcf", Self.card("b1", photo: 2))
+            try folder.remove("a/b/c.vcard")
+            let third = try await sync(fixture, folder.path)
+            #expect(third.sources.map(\.changed) == [1] && third.sources.map(\.removed) == [1])
+            #expect(third.unlinked == 2)
+            #expect(try ids(fixture) == ["b1", "z"])
+        }
+    }
+
+    /// As another program leaves it when it is killed, or while it writes.
+    @Test func fileThatCannotBeReadKeepsItsContacts() async throws {
+        try await StoreFixture.withStore { fixture in
+            let folder = Folder()
+            try folder.write("a.vcf", Self.card("a"))
+            try folder.write("b.vcf", Self.card("b"))
+            _ = try await sync(fixture, folder.path)
+            try folder.write("a.vcf", String(Self.card("a").dropLast(20)))
+            try folder.write("c.vcf", "no card")
+            let report = try await sync(fixture, folder.path)
+            #expect(report.unreadable == 2 && report.unlinked == 0)
+            #expect(try ids(fixture) == ["a", "b"])
+            // It is read again until it is whole.
+            #expect(try await sync(fixture, folder.path).sources.map(\.changed) == [2])
+            try folder.write("a.vcf", Self.card("a", photo: 3))
+            try folder.remove("c.vcf")
+            #expect(try await sync(fixture, folder.path).unreadable == 0)
+        }
+    }
+
+    @Test func linksToFilesAreRead_andLinksToFoldersAreNot() async throws {
+        try await StoreFixture.withStore { fixture in
+            let folder = Folder()
+            try folder.write("a/a.vcf", Self.card("a"))
+            let path = folder.path
+            try FileManager.default.createSymbolicLink(atPath: path + "/link.vcf", withDestinationPath: "a/a.vcf")
+            try FileManager.default.createSymbolicLink(atPath: path + "/loop", withDestinationPath: ".")
+            try FileManager.default.createSymbolicLink(atPath: path + "/gone.vcf", withDestinationPath: "nowhere")
+            #expect(mkfifo(path + "/pipe.vcf", 0o600) == 0)
+            let report = try await sync(fixture, path)
+            #expect(report.sources.map(\.cards) == [2] && report.contacts == 1 && report.duplicates == 1)
+        }
+    }
+
+    @Test func folderThatIsGoneUnlinksNothing() async throws {
+        try await StoreFixture.withStore { fixture in
+            let folder = Folder()
+            try folder.write("a.vcf", Self.card("a"))
+            _ = try await sync(fixture, folder.path)
+            try FileManager.default.removeItem(atPath: folder.path)
+            let report = try await sync(fixture, folder.path)
+            #expect(report.sources.first?.failure?.message.hasSuffix("does not exist.") == true)
+            #expect(try ids(fixture) == ["a"])
+        }
+    }
+}

@@ -133,7 +133,7 @@ want_dav() {
     local tools="$PWD/.build/tools/dav"
     if [ ! -x "$tools/bin/radicale" ] || [ ! -x "$tools/bin/xandikos" ]; then
         python3 -m pip --version >/dev/null 2>&1 || want_tool python3-pip
-        python3 -m pip install -q --disable-pip-version-check --root-user-action=ignore --target "$tools" radicale==3.5.4 xandikos==0.2.12 \
+        python3 -m pip install -q --disable-pip-version-check --root-user-action=ignore --target "$tools" radicale==3.5.4 xandikos==0.2.12 dulwich==0.22.8 \
             >/dev/null 2>&1 || true
     fi
     if PYTHONPATH="$tools" "$tools/bin/radicale" --version >/dev/null 2>&1; then

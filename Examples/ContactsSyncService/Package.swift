@@ -25,14 +25,12 @@ let package = Package(
         .executableTarget(
             name: "ContactsSyncService",
             dependencies: [
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "AvatarContacts", package: "AvatarStore"),
+                .product(name: "AvatarAddressBooks", package: "AvatarStore"),
                 .product(name: "AvatarStore", package: "AvatarStore"),
                 .product(name: "AvatarStoreHTTP", package: "AvatarStore"),
                 .product(name: "AvatarStoreService", package: "AvatarStore"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: swiftSettings

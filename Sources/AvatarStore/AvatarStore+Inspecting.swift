@@ -75,6 +75,9 @@ extension AvatarStore {
             renditionBytes: renditions.bytes,
             failures: counted.failures,
             neverHad: counted.neverHad,
+            sources: try self.index.sources().compactMap { source in
+                source.syncedAt.map { SourceStatistics(name: source.name, lastSync: $0, failure: source.failure) }
+            },
             sharedTier: try self.index.tierUse().map(SharedTierStatistics.init)
         )
     }

@@ -58,6 +58,11 @@ struct AddressBookCommandTests {
             let refused = try await workplace.run("sync", server.url(), "--user", "ada", "--password-file", "wrong")
             #expect(refused.status == 2)
             #expect(refused.messages.contains("refuses the user or the password"))
+            let figures = try await workplace.run("stats", "--format", "prometheus")
+            #expect(figures.text.contains("avatars_source_up{source=\"\(server.url())\"} 0\n"))
+            let stats = try #require(try await workplace.run("stats", "--json").object.objects("sources")?.first)
+            #expect((stats["failure"] as? String)?.contains("refuses") == true)
+            #expect(try await workplace.run("doctor").text.contains("refuses the user or the password"))
             let nothing = try await workplace.start(["sync", "http://127.0.0.1:9/"] + Self.login).end()
             #expect(nothing.status == 69)
             for url in ["http://ada:secret@127.0.0.1/", "http://127.0.0.1/?a=secret"] {

@@ -381,7 +381,7 @@ import Testing
             #expect(
                 stats.names == [
                     "entries", "files", "cachesBytes", "documentsBytes", "stagingBytes", "pendingBytes", "budgetBytes",
-                    "lowWatermarkBytes", "walBytes", "allocatedBytes", "states", "hosts", "oldestAccess",
+                    "lowWatermarkBytes", "walBytes", "allocatedBytes", "states", "hosts", "sources", "oldestAccess",
                     "newestAccess",
                     "schemaVersion", "guard", "lastSync", "failures", "neverHad", "pausedHosts", "failingHosts",
                     "renditions", "renditionBytes", "sharedTier",

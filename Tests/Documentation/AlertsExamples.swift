@@ -1,3 +1,4 @@
+import Foundation
 import ProgramRunning
 import Testing
 
@@ -11,7 +12,8 @@ struct AlertsExamples {
         try await withPictures { origin in
             let workplace = try Workplace()
             try workplace.write("people.txt", origin.url("/ada.png") + "\n")
-            _ = try await workplace.run("sync", "people.txt", "--allow-private-network")
+            try FileManager.default.createDirectory(atPath: workplace.path("cards"), withIntermediateDirectories: true)
+            _ = try await workplace.run("sync", "people.txt", "cards", "--allow-private-network")
 
             let figures = try await workplace.run("stats", "--format", "prometheus").text
             let named = try Page(Self.rules).lines.filter { !$0.hasPrefix("#") }.joined(separator: "\n")

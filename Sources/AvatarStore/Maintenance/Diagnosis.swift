@@ -323,7 +323,21 @@ private enum SyncCheck {
         guard let last = statistics.lastSync else {
             return [Diagnosis("syncs", .warning, "No sync has run yet.", "Run `avatars sync`.")]
         }
-        return [ending(of: last, statistics, now)] + budget(of: last, statistics)
+        return [ending(of: last, statistics, now)] + budget(of: last, statistics) + unread(statistics)
+    }
+
+    /// A warning for each address book that its last sync could not read.
+    private static func unread(_ statistics: StoreStatistics) -> [Diagnosis] {
+        statistics.sources.compactMap { source in
+            source.failure.map { failure in
+                Diagnosis(
+                    "syncs",
+                    .warning,
+                    "At \(source.lastSync.localText): \(failure)",
+                    "Run `avatars sync \(source.name)` again, or forget it with `avatars sources --forget`."
+                )
+            }
+        }
     }
 
     /// A warning if the budget had no room for images of the last sync. The sync itself succeeds, so its exit code is 0.

@@ -64,6 +64,20 @@ extension StoreStatistics {
                 ]
             )
         }
+        if !sources.isEmpty {
+            text.gauge(
+                "source_last_sync_timestamp_seconds",
+                help: "End of the last sync of each address book.",
+                label: "source",
+                samples: sources.map { ($0.name, Double($0.lastSync.milliseconds) / 1000) }
+            )
+            text.gauge(
+                "source_up",
+                help: "1 if the last sync of the address book could read it, else 0.",
+                label: "source",
+                samples: sources.map { ($0.name, $0.failure == nil ? 1 : 0) }
+            )
+        }
         text.gauge(
             "failures",
             help: "Entries whose last check failed, by kind.",
@@ -118,11 +132,14 @@ private struct PrometheusText {
         text += "avatars_\(name) \(value)\n"
     }
 
-    /// Adds a gauge with a sample for each value of `label`. The values are fixed words of the store, so nothing is
-    /// escaped.
-    mutating func gauge(_ name: String, help: String, label: String, samples: [(String, Int)]) {
+    /// Adds a gauge with a sample for each value of `label`.
+    mutating func gauge(_ name: String, help: String, label: String, samples: [(String, some Numeric)]) {
         head(name, help)
-        for (value, sample) in samples { text += "avatars_\(name){\(label)=\"\(value)\"} \(sample)\n" }
+        for (value, sample) in samples { text += "avatars_\(name){\(label)=\"\(Self.escaped(value))\"} \(sample)\n" }
+    }
+
+    private static func escaped(_ value: String) -> String {
+        value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
     }
 
     /// Adds a gauge with a time in seconds since 1970.

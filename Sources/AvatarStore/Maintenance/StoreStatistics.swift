@@ -50,8 +50,20 @@ public struct StoreStatistics: Sendable {
     /// The number of entries that a contact uses and that never had an image. An image that no sync has requested yet
     /// has no entry.
     public var neverHad: Int
+    /// The address books that were synced, in the order of their names.
+    public var sources: [SourceStatistics]
     /// The use of the shared tier; `nil` if the store never had one.
     public var sharedTier: SharedTierStatistics?
+}
+
+/// The last sync of an address book.
+public struct SourceStatistics: Hashable, Sendable {
+    /// The name of the source, such as its URL.
+    public var name: String
+    /// The end of its last sync.
+    public var lastSync: Timestamp
+    /// The reason why that sync could not read it; `nil` if it could.
+    public var failure: String?
 }
 
 /// A host that failed at its last request.

@@ -95,7 +95,8 @@ enum UnknownVariables {
     private static let known = ["STORE"] + EnvironmentDefaults.names.map { String($0.dropFirst(prefix.count)) }
     /// The variables of the package's scripts and tests.
     private static let ofTheSources: Set = [
-        "BUILD", "DEBIAN_ROOT", "DEBIAN_TEST", "DEVELOPMENT", "FLEET_ROUNDS", "FUZZ", "NGINX", "RECORD_INTERFACE",
+        "BUILD", "DAV", "DEBIAN_ROOT", "DEBIAN_TEST", "DEVELOPMENT", "FLEET_ROUNDS", "FUZZ", "NGINX",
+        "RECORD_INTERFACE",
         "SEED",
         "TEST_LIMIT", "TEST_RECORDS", "THOROUGH",
         "WARNINGS_AS_ERRORS",

@@ -24,6 +24,11 @@ extension StoreStatistics {
             "schemaVersion": JSON(schemaVersion),
             "guard": JSON(addressGuard.description),
             "lastSync": lastSync.map(\.json) ?? .null,
+            "sources": .array(
+                sources.map {
+                    .object(["source": JSON($0.name), "lastSync": JSON($0.lastSync), "failure": JSON($0.failure)])
+                }
+            ),
             "failures": .object(Dictionary(uniqueKeysWithValues: failures.map { ($0.key.rawValue, JSON($0.value)) })),
             "neverHad": JSON(neverHad),
             "renditions": JSON(renditions),
@@ -56,6 +61,14 @@ extension StoreStatistics {
             facts.add("never fetched", "\(neverHad) requested images of contacts", colour: .magenta)
         }
         facts.add("last sync", lastSync?.text ?? "never", colour: lastSync.flatMap(\.colour))
+        for (number, source) in sources.enumerated() {
+            let state = source.failure ?? "read \(Wording.age(of: source.lastSync.date))"
+            facts.add(
+                number == 0 ? "address books" : "",
+                "\(source.name): \(state)",
+                colour: source.failure.map { _ in .red }
+            )
+        }
         facts.add("files", "\(files)")
         facts.add("  caches", "\(Wording.size(cachesBytes, of: budgetBytes)) of \(Wording.limit(budgetBytes))\(share)")
         if renditions > 0 {

@@ -188,6 +188,10 @@ struct DamagedNumberTests {
             INSERT INTO ignored_picture VALUES (randomblob(32), 0, 1);
             INSERT INTO tier_upload (avatar_id, url_sha256, answered_ms) VALUES (1, randomblob(32), 0);
             INSERT INTO tier_erasure VALUES (randomblob(32), NULL, '0011223344556677', 0, 0);
+            INSERT INTO source (id, name, kind, synced_at, keeps) VALUES (5, 'https://dav.example/', 1, 1, 1);
+            INSERT INTO source_book (id, source, path) VALUES (1, 5, '/a/');
+            INSERT INTO source_card (book, path, records) VALUES (1, '/a/b.vcf', x'01');
+            INSERT INTO source_erased (book, path_sha256) VALUES (1, randomblob(32));
             INSERT INTO tier (id, machine, registered_day, failed_ms) VALUES (1, '0123456789abcdef0123456789abcdef', 1, 1);
             """
         )
@@ -219,7 +223,7 @@ struct DamagedNumberTests {
             "pending_file": "storage_class, path",
             "partial_download": "key", "content_change_owner": "sequence, contact", "contact": "contact",
             "eviction_queue": "last_access_us, file_id", "rendition": "original_id, spec", "ignored_picture": "sha256",
-            "tier_erasure": "url_sha256",
+            "tier_erasure": "url_sha256", "source_card": "book, path", "source_erased": "book, path_sha256",
         ]
         let key = keys[table] ?? "rowid"
         return "(\(key)) IN (SELECT \(key) FROM \(table) LIMIT 1)"

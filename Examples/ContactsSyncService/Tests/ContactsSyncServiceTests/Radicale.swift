@@ -14,8 +14,14 @@ struct Radicale {
     static let password = "a secret & more"
 
     /// The path of the program; `nil` if it is not installed.
-    static let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-        .map { "\($0)/radicale" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+    static let path: String? = {
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+        return ((tools.map { [$0 + "/bin"] } ?? []) + folders).map { "\($0)/radicale" }
+            .first { FileManager.default.isExecutableFile(atPath: $0) }
+    }()
+
+    /// The folder of the server and its modules, which `scripts/example` fills.
+    private static let tools = ProcessInfo.processInfo.environment["AVATARS_DAV"]
 
     /// Starts the server in `folder`, with an empty address book.
     static func start(in folder: URL) async throws -> Radicale {
@@ -40,7 +46,11 @@ struct Radicale {
             """
         let file = folder.appending(path: "config")
         try Data(configuration.utf8).write(to: file)
-        let program = try await StartedProgram(path, ["--config", file.path])
+        let program = try await StartedProgram(
+            path,
+            ["--config", file.path],
+            environment: tools.map { ["PYTHONPATH": $0] } ?? [:]
+        )
         let server = Radicale(addressBook: "http://\(address)/ada/people/", folder: folder, program: program)
         let isThere = try await eventually {
             do {

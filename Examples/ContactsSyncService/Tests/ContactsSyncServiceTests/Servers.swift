@@ -30,33 +30,11 @@ struct Servers {
 
     var store: String { folder.appending(path: "store").path }
 
-    /// The file in which the service keeps its sync token.
-    private var stateFile: URL { URL(filePath: store).appending(path: "address-book.json") }
-
-    var hasState: Bool { FileManager.default.fileExists(atPath: stateFile.path) }
-
-    /// Makes the saved state older, as if `seconds` had passed.
-    func ageState(by seconds: Double) throws {
-        var state = try JSONSerialization.jsonObject(with: Data(contentsOf: stateFile)) as? [String: Any] ?? [:]
-        let compared = try #require(state["compared"] as? Double)
-        state["compared"] = compared - seconds
-        try JSONSerialization.data(withJSONObject: state).write(to: stateFile)
-    }
-
     /// Starts the service for its first round.
     func runOneRound() async throws {
         let service = try await startService(every: 3600)
-        #expect(try await eventually { hasState })
+        #expect(try await eventually { service.rounds == 1 })
         #expect(try await service.program.terminate() == 0, "\(service.program.text)")
-    }
-
-    /// Runs `body` with the service's store, while the service is not running.
-    func withStore(_ body: (AvatarStore) async throws -> Void) async throws {
-        var configuration = AvatarStore.Configuration(directory: store)
-        configuration.http.allowsPrivateNetworks = true
-        let open = try await AvatarStore.open(configuration)
-        try await body(open)
-        try await open.close()
     }
 
     /// Starts the built program, and waits until it listens.
@@ -132,9 +110,6 @@ struct Service {
 
     /// Rounds so far.
     var rounds: Int { program.text.matches(of: /\] synced/).count }
-
-    /// Rounds so far that read cards.
-    var broughtIn: Int { program.text.matches(of: /brought in changes/).count }
 
     func picture(_ contact: String) async throws -> Picture {
         let parts = contact.split(separator: "?", maxSplits: 1)

@@ -32,6 +32,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "AvatarStore", targets: ["AvatarStore"]),
+        .library(name: "AvatarMaintenance", targets: ["AvatarMaintenance"]),
         .library(name: "AvatarContacts", targets: ["AvatarContacts"]),
         .library(name: "AvatarAddressBooks", targets: ["AvatarAddressBooks"]),
         .library(name: "AvatarPlaceholder", targets: ["AvatarPlaceholder"]),
@@ -199,6 +200,16 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
+        // What operators do with a store: backup, export, import, settings, statistics, diagnosis. A separate product, because a service
+        // that embeds the store needs none of it.
+        .target(
+            name: "AvatarMaintenance",
+            dependencies: [
+                "AvatarCore", "AvatarFiles", "AvatarImages", "AvatarIndex", "AvatarStore",
+                .target(name: "AvatarOrigin", condition: trait("HTTPOrigin")),
+            ],
+            swiftSettings: swiftSettings
+        ),
         // The periodic sync for services. A separate product, because only services need the lifecycle package.
         .target(
             name: "AvatarStoreService",
@@ -214,6 +225,7 @@ let package = Package(
         .target(
             name: "AvatarStoreHTTP",
             dependencies: [
+                "AvatarMaintenance",
                 "AvatarStore",
                 "AvatarCore",
                 "AvatarPlaceholder",
@@ -327,6 +339,7 @@ let package = Package(
         .executableTarget(
             name: "avatars",
             dependencies: [
+                "AvatarMaintenance",
                 "AvatarStore",
                 "AvatarAddressBooks",
                 "AvatarContacts",
@@ -421,6 +434,7 @@ let package = Package(
         .testTarget(
             name: "AvatarAddressBooksTests",
             dependencies: [
+                "AvatarMaintenance",
                 "AvatarAddressBooks", "AvatarCore", "AvatarFiles", "AvatarOriginRules", "AvatarStore",
                 "AvatarStoreTesting",
                 "ProgramRunning",
@@ -441,6 +455,7 @@ let package = Package(
         .testTarget(
             name: "AvatarStoreTests",
             dependencies: [
+                "AvatarMaintenance",
                 "AvatarStore", "AvatarContacts", "AvatarSQLite", "AvatarStoreService", "AvatarStoreTesting", "CZlib",
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
@@ -451,6 +466,7 @@ let package = Package(
         .testTarget(
             name: "AvatarStoreHTTPTests",
             dependencies: [
+                "AvatarMaintenance",
                 "AvatarStoreHTTP", "AvatarSQLite", "AvatarStore", "AvatarStoreTesting",
                 "AvatarDigest",
                 "ProgramRunning",
@@ -461,6 +477,7 @@ let package = Package(
         .testTarget(
             name: "AvatarStoreS3Tests",
             dependencies: [
+                "AvatarMaintenance",
                 "AvatarStoreS3", "AvatarCore", "AvatarStore", "AvatarStoreTesting", "ProgramRunning",
                 "AvatarDigest",
                 .product(name: "Logging", package: "swift-log"),
@@ -469,7 +486,7 @@ let package = Package(
         ),
         .testTarget(
             name: "AvatarFrontEndsTests",
-            dependencies: ["AvatarFrontEnds", "AvatarStore", "AvatarStoreTesting"],
+            dependencies: ["AvatarMaintenance", "AvatarFrontEnds", "AvatarStore", "AvatarStoreTesting"],
             resources: [.copy("Pictures")],
             swiftSettings: swiftSettings
         ),
@@ -496,6 +513,7 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
+                "AvatarMaintenance",
                 "avatars", "AvatarContacts", "AvatarSQLite", "AvatarStore", "AvatarStoreHTTP", "AvatarStoreTesting",
                 "ProgramRunning",
                 "AvatarDigest",
@@ -518,6 +536,7 @@ let package = Package(
         .testTarget(
             name: "NetworkTests",
             dependencies: [
+                "AvatarMaintenance",
                 "avatars", "AvatarStoreTesting", "ProgramRunning",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -528,6 +547,7 @@ let package = Package(
         .testTarget(
             name: "InterfaceTests",
             dependencies: [
+                "AvatarMaintenance",
                 "AvatarStore", "AvatarStoreHTTP", "AvatarStoreService", "AvatarContacts", "AvatarAddressBooks",
                 "AvatarPlaceholder",
                 "AvatarPlaceholderPNG", "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreS3", "AvatarStoreTesting",
@@ -543,6 +563,7 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
+                "AvatarMaintenance",
                 "avatars", "AvatarSQLite", "AvatarStore", "AvatarContacts", "AvatarStoreTesting", "ProgramRunning",
             ],
             path: "Tests/Documentation",
@@ -552,6 +573,7 @@ let package = Package(
         .testTarget(
             name: "PageExampleTests",
             dependencies: [
+                "AvatarMaintenance",
                 "AvatarStore", "AvatarStoreHTTP", "AvatarStoreService", "AvatarAddressBooks", "AvatarContacts",
                 "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreTesting",
                 .product(name: "OpenCombine", package: "OpenCombine", condition: trait("OpenCombine")),
@@ -576,6 +598,7 @@ let package = Package(
         .testTarget(
             name: "DurabilityTests",
             dependencies: [
+                "AvatarMaintenance",
                 "avatars", "AvatarSQLite", "AvatarStoreTesting", "ProgramRunning",
                 "AvatarDigest",
             ],
@@ -586,6 +609,7 @@ let package = Package(
         .target(
             name: "Workload",
             dependencies: [
+                "AvatarMaintenance",
                 "AvatarStore", "AvatarFiles", "AvatarStoreTesting", "AvatarDigest",
             ],
             path: "Tests/Workload",
@@ -601,6 +625,7 @@ let package = Package(
         .testTarget(
             name: "CampaignTests",
             dependencies: [
+                "AvatarMaintenance",
                 "StoreWorker", "Workload", "ProgramRunning", "AvatarSQLite", "AvatarStore", "AvatarStoreTesting",
             ],
             path: "Tests/Campaign",

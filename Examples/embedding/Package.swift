@@ -19,7 +19,9 @@ let package = Package(
         .testTarget(
             name: "PageExampleTests",
             dependencies: [
+                .product(name: "AvatarAddressBooks", package: "AvatarStore"),
                 .product(name: "AvatarContacts", package: "AvatarStore"),
+                .product(name: "AvatarMaintenance", package: "AvatarStore"),
                 .product(name: "AvatarFrontEnds", package: "AvatarStore"),
                 .product(name: "AvatarPublisher", package: "AvatarStore"),
                 .product(name: "AvatarStore", package: "AvatarStore"),

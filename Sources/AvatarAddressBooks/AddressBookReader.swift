@@ -69,7 +69,7 @@ struct AddressBookReader: ~Copyable {
     /// Refuses a login of another user than the one whose books the index has: theirs would take the place of these.
     private func requireSameUser() throws {
         guard let user = server.login?.user else { return }
-        guard try update.isOfSameUser(user) else {
+        guard update.isOfSameUser(user) else {
             throw client.problem(
                 "is known with another user; `avatars sources --forget \(server.url)` forgets that one"
             )

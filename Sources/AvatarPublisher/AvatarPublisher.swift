@@ -71,7 +71,7 @@ public struct AvatarPublisher: Publisher, Sendable {
         return Output(
             fileURL: URL(fileURLWithPath: path),
             file: file,
-            responseFields: try store.details(for: key)?.responseFields
+            responseFields: try store.responseFields(for: key)
         )
     }
 

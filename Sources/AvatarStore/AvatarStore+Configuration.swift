@@ -247,7 +247,7 @@ extension AvatarStore {
         #endif
 
         /// - Throws: `invalidConfiguration` for a value outside its limits.
-        func validate() throws(AvatarStoreError) {
+        package func validate() throws(AvatarStoreError) {
             for path in [layout.cachesRoot, layout.documentsRoot, layout.indexPath] where !path.hasPrefix("/") {
                 throw AvatarStoreError(.invalidConfiguration, "The store's path \"\(path)\" must be absolute.")
             }

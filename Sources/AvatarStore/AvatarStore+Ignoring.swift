@@ -173,7 +173,7 @@ extension AvatarStoreError {
     }
 
     /// The error for bytes of an ignored picture that a caller passed in.
-    static func ignoredPicture(_ key: AvatarKey) -> AvatarStoreError {
+    package static func ignoredPicture(_ key: AvatarKey) -> AvatarStoreError {
         AvatarStoreError(.imageRefused, FetchFailure.ignored(key).message, failure: .ignored)
     }
 }

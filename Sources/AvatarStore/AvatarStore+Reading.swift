@@ -1,36 +1,17 @@
-public import AvatarCore
+import AvatarCore
 import AvatarIndex
-public import Foundation
 
 extension AvatarStore {
-    /// The image at `url`: the stored one or, if it is missing, the one that the origin sends.
-    ///
-    /// On return a new image is in the index and on disk; with `FetchOptions.Storage.documents` it is on stable
-    /// storage.
-    /// - Parameter url: an absolute http or https URL without user info.
-    /// - Parameter options: how the image is read. Default: the stored image, else fetched into `caches`.
-    /// - Throws: `unsupportedURL` for a URL that cannot be a key; else as `avatar(for:from:options:)`.
-    public func avatar(for url: String, options: FetchOptions = FetchOptions()) async throws -> AvatarImage {
-        try await avatar(for: AvatarKey(url: url), options: options)
-    }
-
-    /// The image at `url`, as `avatar(for:options:)` with a string.
-    ///
-    /// - Throws: as `avatar(for:options:)` with a string.
-    public func avatar(for url: URL, options: FetchOptions = FetchOptions()) async throws -> AvatarImage {
-        try await avatar(for: AvatarKey(url: url.absoluteString), options: options)
-    }
-
-    /// The image of `key`: the stored one or, if it is missing, the one that the origin sends.
+    /// The image at `address`: the stored one or, if it is missing, the one that the origin sends.
     ///
     /// On return a new image is in the index and on disk; with `FetchOptions.Storage.documents` it is on stable
     /// storage. With `options.rendition` the read returns that rendition of the image, made if necessary; its file is in
     /// `caches`. If the image cannot be decoded, the read returns the original, and `renditionFailure` gives the reason.
-    /// - Parameter key: the image to read.
+    /// - Parameter address: the URL of the image, as a string or as a `URL`, or its key.
     /// - Parameter source: the URL to fetch it from, for a key of your own; the latest one is kept. Default: the URL in
     ///   the key, or the one kept.
     /// - Parameter options: how the image is read. Default: the stored image, else fetched into `caches`.
-    /// - Throws: `fetchFailed` if nothing is stored and the origin fails, its host is paused, or the policy is
+    /// - Throws: `unsupportedURL` for a URL that cannot be a key; `fetchFailed` if nothing is stored and the origin fails, its host is paused, or the policy is
     ///   `offline` (`failure` tells which); `noSuchEntry` for a key of your own without a URL; `unsupportedURL` for a
     ///   `source` or `lowDataURL` that is not an http or https URL; `overBudget` if the image needs more room than
     ///   `caches` can make; `readOnly` in a store that is open for reading only, if a request is needed;
@@ -38,10 +19,11 @@ extension AvatarStore {
     ///   `options.rendition` fits its `maxBytes`; another error of the index or the disk; `CancellationError` if the task
     ///   is cancelled.
     public func avatar(
-        for key: AvatarKey,
+        for address: some AvatarAddress,
         from source: String? = nil,
         options: FetchOptions = FetchOptions()
     ) async throws -> AvatarImage {
+        let key = try address.avatarKey
         if let rendition = options.rendition {
             return try await image(for: key, as: rendition, of: original(for: key, from: source, options: options))
         }
@@ -53,35 +35,20 @@ extension AvatarStore {
         .run()
     }
 
-    /// The image at `url` as a file, as `avatar(for:options:)`. Its bytes are not read into memory.
+    /// The image at `address` as a file, as `avatar(for:from:options:)`. Its bytes are not read into memory.
     ///
-    /// - Returns: an image with `localFile` `nil` if it must not be stored, `options.storage` is `transient`, or `caches` has
-    ///   no room for the rendition.
-    /// - Throws: as `avatar(for:options:)` with a string.
-    public func file(for url: String, options: FetchOptions = FetchOptions()) async throws -> AvatarFile {
-        try await file(for: AvatarKey(url: url), options: options)
-    }
-
-    /// The image at `url` as a file, as `file(for:options:)` with a string.
-    ///
-    /// - Throws: as `avatar(for:options:)` with a string.
-    public func file(for url: URL, options: FetchOptions = FetchOptions()) async throws -> AvatarFile {
-        try await file(for: url.absoluteString, options: options)
-    }
-
-    /// The image of `key` as a file, as `avatar(for:from:options:)`. Its bytes are not read into memory.
-    ///
-    /// - Parameter key: the image to look up.
+    /// - Parameter address: the URL of the image, or its key.
     /// - Parameter source: the URL to fetch it from, for a key of your own; the latest one is kept.
     /// - Parameter options: how the image is read. Default: the stored image, else fetched into `caches`.
     /// - Returns: an image with `localFile` `nil` if it must not be stored, `options.storage` is `transient`, or `caches` has
     ///   no room for the rendition.
     /// - Throws: as `avatar(for:from:options:)`.
     public func file(
-        for key: AvatarKey,
+        for address: some AvatarAddress,
         from source: String? = nil,
         options: FetchOptions = FetchOptions()
     ) async throws -> AvatarFile {
+        let key = try address.avatarKey
         if let rendition = options.rendition {
             return try await file(for: key, as: rendition, of: original(for: key, from: source, options: options))
         }
@@ -96,108 +63,60 @@ extension AvatarStore {
         ).run()
     }
 
-    /// The image stored for `url`, else `nil`. Sends no request and does not wait for writers.
+    /// The image stored for `address`, else `nil`. Sends no request and does not wait for writers.
     ///
+    /// - Parameter address: the URL of the image, or its key.
     /// - Throws: `unsupportedURL` for a URL that cannot be a key; an error of the index or the disk.
-    public func storedAvatar(for url: String) throws -> AvatarImage? {
-        if let (hit, key) = remembered(url), let image = try image(of: hit, key) {
+    public func storedAvatar(for address: some AvatarAddress) throws -> AvatarImage? {
+        if let (hit, key) = remembered(address), let image = try image(of: hit, key) {
             metrics.read(from: .store)
             return image
         }
-        return try storedAvatar(for: AvatarKey(url: url))
-    }
-
-    /// The image stored for `url`, as `storedAvatar(for:)` with a string.
-    ///
-    /// - Throws: as `storedAvatar(for:)` with a string.
-    public func storedAvatar(for url: URL) throws -> AvatarImage? {
-        try storedAvatar(for: url.absoluteString)
-    }
-
-    /// The image stored for `key`, else `nil`. Sends no request and does not wait for writers.
-    ///
-    /// - Throws: an error of the index or the disk.
-    public func storedAvatar(for key: AvatarKey) throws -> AvatarImage? {
-        let image = try storedImage(for: key)
+        let image = try storedImage(for: address.avatarKey)
         if image == nil { metrics.miss() } else { metrics.read(from: .store) }
         return image
     }
 
-    /// The image stored for `url` as a file, as `storedAvatar(for:)`. Its bytes are not read.
+    /// The image stored for `address` as a file, as `storedAvatar(for:)`. Its bytes are not read.
     ///
     /// The file existed with its indexed length when the call returned. Its content never changes, but it may be
     /// unlinked later.
+    /// - Parameter address: the URL of the image, or its key.
     /// - Throws: `unsupportedURL` for a URL that cannot be a key; an error of the index.
-    public func storedFile(for url: String) throws -> AvatarFile? {
-        if let (hit, key) = remembered(url), let file = file(of: hit, key) { return file }
-        return try storedFile(for: AvatarKey(url: url))
+    public func storedFile(for address: some AvatarAddress) throws -> AvatarFile? {
+        if let (hit, key) = remembered(address), let file = file(of: hit, key) { return file }
+        let key = try address.avatarKey
+        return try lookTwice(key) { file(of: $0, key) }
     }
 
-    /// The image stored for `url` as a file, as `storedFile(for:)` with a string.
-    ///
-    /// - Throws: as `storedFile(for:)` with a string.
-    public func storedFile(for url: URL) throws -> AvatarFile? {
-        try storedFile(for: url.absoluteString)
-    }
-
-    /// The image stored for `key` as a file, as `storedFile(for:)` with a string.
-    ///
-    /// - Throws: an error of the index.
-    public func storedFile(for key: AvatarKey) throws -> AvatarFile? {
-        try lookTwice(key) { file(of: $0, key) }
-    }
-
-    /// The absolute path of the file stored for `url`, as `localFile(for:recordsAccess:)` with a key.
-    ///
-    /// - Throws: `unsupportedURL` for a URL that cannot be a key; an error of the index.
-    public func localFile(for url: String, recordsAccess: Bool = true) throws -> String? {
-        try localFile(for: AvatarKey(url: url), recordsAccess: recordsAccess)
-    }
-
-    /// The absolute path of the file stored for `url`, as `localFile(for:recordsAccess:)` with a key.
-    ///
-    /// - Throws: `unsupportedURL` for a URL that cannot be a key; an error of the index.
-    public func localFile(for url: URL, recordsAccess: Bool = true) throws -> String? {
-        try localFile(for: url.absoluteString, recordsAccess: recordsAccess)
-    }
-
-    /// The absolute path of the file stored for `key`, else `nil`.
+    /// The absolute path of the file stored for `address`, else `nil`.
     ///
     /// The file existed with its indexed length when the call returned. Its content never changes, but it may be
     /// unlinked later; `withFile(for:_:)` lends a descriptor that stays valid.
     ///
-    /// - Parameter key: the image to look up.
+    /// - Parameter address: the URL of the image, or its key.
     /// - Parameter recordsAccess: whether the call counts as a use for the eviction order. Default: yes.
-    /// - Throws: an error of the index.
-    public func localFile(for key: AvatarKey, recordsAccess: Bool = true) throws -> String? {
-        try lookTwice(key) { hit in
+    /// - Throws: `unsupportedURL` for a URL that cannot be a key; an error of the index.
+    public func localFile(for address: some AvatarAddress, recordsAccess: Bool = true) throws -> String? {
+        try lookTwice(address.avatarKey) { hit in
             guard roots.contains(hit.file) else { return nil }
             if recordsAccess { accesses.record(hit, at: clock.now()) }
             return roots.path(of: hit.file)
         }
     }
 
-    /// Opens the file stored for `url` and passes its descriptor to `body`, as `withFile(for:_:)` with a key.
-    ///
-    /// - Throws: `unsupportedURL` for a URL that cannot be a key; else as `withFile(for:_:)` with a key.
-    public func withFile<Result>(for url: String, _ body: (_ descriptor: Int32) throws -> Result) throws -> Result? {
-        try withFile(for: AvatarKey(url: url), body)
-    }
-
-    /// Opens the file stored for `url` and passes its descriptor to `body`, as `withFile(for:_:)` with a key.
-    ///
-    /// - Throws: `unsupportedURL` for a URL that cannot be a key; else as `withFile(for:_:)` with a key.
-    public func withFile<Result>(for url: URL, _ body: (_ descriptor: Int32) throws -> Result) throws -> Result? {
-        try withFile(for: url.absoluteString, body)
-    }
-
-    /// Opens the file stored for `key` and passes its descriptor to `body`. It stays readable even if the file is
+    /// Opens the file stored for `address` and passes its descriptor to `body`. It stays readable even if the file is
     /// unlinked meanwhile; it is closed when `body` returns.
     ///
+    /// - Parameter address: the URL of the image, or its key.
+    /// - Parameter body: reads the file.
     /// - Returns: the result of `body`; `nil` if nothing is stored.
-    /// - Throws: an error of the index or the disk; errors of `body`.
-    public func withFile<Result>(for key: AvatarKey, _ body: (_ descriptor: Int32) throws -> Result) throws -> Result? {
-        try lookTwice(key) { hit in
+    /// - Throws: `unsupportedURL` for a URL that cannot be a key; an error of the index or the disk; errors of `body`.
+    public func withFile<Result>(
+        for address: some AvatarAddress,
+        _ body: (_ descriptor: Int32) throws -> Result
+    ) throws -> Result? {
+        try lookTwice(address.avatarKey) { hit in
             try roots.withDescriptor(of: hit.file) { descriptor in
                 accesses.record(hit, at: clock.now())
                 return try body(descriptor)
@@ -205,8 +124,9 @@ extension AvatarStore {
         }
     }
 
-    /// The index's hit in memory for `url`, if that is spelled as a key. Such a hit is found without parsing the URL.
-    private func remembered(_ url: String) -> (hit: IndexHit, key: AvatarKey)? {
+    /// The index's hit in memory for a string that is spelled as a key. Such a hit is found without parsing the URL.
+    private func remembered(_ address: some AvatarAddress) -> (hit: IndexHit, key: AvatarKey)? {
+        guard let url = address as? String else { return nil }
         let key = AvatarKey(stored: url)
         guard let hit = index.rememberedHit(for: key), hit.isURL else { return nil }
         return (hit, key)
@@ -257,5 +177,14 @@ extension AvatarStore {
             thumbHash: hit.thumbHash,
             source: .store
         )
+    }
+}
+
+extension AvatarStore {
+    /// The header fields that the image of `key` arrived with; `nil` without any.
+    ///
+    /// - Throws: an error of the index.
+    package func responseFields(for key: AvatarKey) throws -> String? {
+        try index.entry(for: key)?.validation.responseFields
     }
 }

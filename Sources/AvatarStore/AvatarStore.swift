@@ -1,6 +1,6 @@
 @_exported public import AvatarCore
 package import AvatarFiles
-import AvatarIndex
+package import AvatarIndex
 import Foundation
 
 #if HTTPOrigin
@@ -21,9 +21,9 @@ public final class AvatarStore: Sendable {
     public let configuration: Configuration
 
     /// Index, files and writer: all that works without a request.
-    let parts: StoreParts
+    package let parts: StoreParts
     /// Connections, fetches under way and the client that sends requests.
-    let fetching: FetchParts
+    package let fetching: FetchParts
     /// Buffers the times of use until they are written.
     let accesses: AccessRecorder
     /// Whether a root without a store's mark holds files, so that the new index has to list them.
@@ -284,10 +284,10 @@ public final class AvatarStore: Sendable {
 
     // MARK: For the extensions
 
-    var index: AvatarIndex { parts.index }
+    package var index: AvatarIndex { parts.index }
     /// The published files, for reading.
-    var roots: StoredRoots { parts.roots }
-    var clock: any WallClock { configuration.clock }
+    package var roots: StoredRoots { parts.roots }
+    package var clock: any WallClock { configuration.clock }
     var metrics: StoreMetrics { fetching.metrics }
     /// The requests of reads, batches and the sync.
     var requests: RequestQueue { fetching.requests }
@@ -295,13 +295,13 @@ public final class AvatarStore: Sendable {
     /// The writer and its directories.
     ///
     /// - Throws: `readOnly` in a store that is open for reading only.
-    func requireWritable() throws(AvatarStoreError) -> StoreParts.Writable {
+    package func requireWritable() throws(AvatarStoreError) -> StoreParts.Writable {
         try parts.requireWritable()
     }
 }
 
 /// Opens an index without changing anything, even on a disk that is full or cannot be written.
-enum ReadOnlyIndex {
+package enum ReadOnlyIndex {
     /// The index at `layout`, open for reading.
     static func open(_ layout: StoreLayout) throws -> AvatarIndex {
         try read(layout) { try AvatarIndex.openReadOnly(path: layout.indexPath, isImmutable: $0) }
@@ -311,7 +311,9 @@ enum ReadOnlyIndex {
     /// without locks.
     ///
     /// - Throws: `readOnly` if the write-ahead log of such an index is not empty; errors of `body`.
-    static func read<Result>(_ layout: StoreLayout, _ body: (_ isImmutable: Bool) throws -> Result) throws -> Result {
+    package static func read<Result>(_ layout: StoreLayout, _ body: (_ isImmutable: Bool) throws -> Result) throws
+        -> Result
+    {
         do {
             return try body(false)
         } catch let error as AvatarStoreError where [.storage, .readOnly, .diskFull].contains(error.code) {

@@ -30,7 +30,7 @@ extension String {
 
 extension AvatarListQuery {
     /// The query with the name as the index spells it.
-    var withSortName: AvatarListQuery {
+    package var withSortName: AvatarListQuery {
         var query = self
         query.contactName = contactName?.sortName
         return query

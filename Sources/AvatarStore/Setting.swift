@@ -1,5 +1,5 @@
 import AvatarCore
-import AvatarIndex
+package import AvatarIndex
 
 /// A setting of a store. Its value is kept in the index and holds for all processes that use the store.
 ///
@@ -122,7 +122,7 @@ public struct Setting: Hashable, Sendable {
     }
 
     /// - Throws: `invalidConfiguration` if `value` is outside `range`.
-    func validate(_ value: Int64) throws(AvatarStoreError) {
+    package func validate(_ value: Int64) throws(AvatarStoreError) {
         guard range.contains(value) else {
             throw AvatarStoreError(
                 .invalidConfiguration,
@@ -145,7 +145,7 @@ public struct Setting: Hashable, Sendable {
 // MARK: Reading
 
 /// A reader of settings: the index, or a transaction on it.
-protocol SettingReader {
+package protocol SettingReader {
     /// The value that was set under `name`; `nil` if none was.
     func setting(_ name: String) throws -> Int64?
 }
@@ -178,13 +178,13 @@ extension SettingReader {
     }
 
     /// The budget in force, in bytes.
-    func budget() throws -> Int {
+    package func budget() throws -> Int {
         Int(try requiredValue(of: .budget))
     }
 
     /// Where an eviction stops under a budget of `budget` bytes: the low watermark that was set, but never above the
     /// budget; else 90 % of the budget.
-    func lowWatermark(budget: Int) throws -> Int {
+    package func lowWatermark(budget: Int) throws -> Int {
         if let set = try value(of: .lowWatermark) { return min(Int(set), budget) }
         return budget / 10 * 9 + budget % 10 * 9 / 10
     }
@@ -208,21 +208,21 @@ extension AvatarIndex {
 }
 
 /// The limits that one piece of work keeps to, read from the settings when it begins.
-struct Limits: Sendable {
+package struct Limits: Sendable {
     /// The budget of `caches` in bytes, or the lower ceiling that the caller gave.
-    var budget: Int
+    package var budget: Int
     /// Where an eviction stops, in bytes.
-    var lowWatermark: Int
+    package var lowWatermark: Int
     /// The most bytes of one image.
-    var maximumImageBytes: Int
+    package var maximumImageBytes: Int
     /// The most pixels of one image.
     var maximumPixels: Int
     /// Whether an SVG counts as an image.
     var allowsSVG: Bool
     /// The free bytes on the disk below which nothing is stored; 0: no check.
-    var minimumFree: Int
+    package var minimumFree: Int
     /// The rules of freshness, with the lifetimes that are set.
-    var freshness: FreshnessPolicy
+    package var freshness: FreshnessPolicy
 }
 
 /// The settings at one time, read together.
@@ -240,7 +240,7 @@ struct SettingValues: SettingReader {
     /// - Parameter respectsNoStore: whether `no-store` keeps an image out of the store in every mode.
     /// - Parameter allowsSVG: whether SVG counts as an image, whatever the setting is.
     /// - Parameter ceiling: a lower budget for this piece of work, in bytes; `nil`: the budget that is set.
-    func limits(
+    package func limits(
         mode: CachingMode,
         respectsNoStore: Bool,
         allowsSVG: Bool,

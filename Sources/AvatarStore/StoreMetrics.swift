@@ -63,7 +63,7 @@ struct StoreMetrics: Sendable {
     }
 
     /// Counts a read that gave an image.
-    func read(from source: AvatarFile.Source) {
+    package func read(from source: AvatarFile.Source) {
         switch source {
         case .store: hits.increment()
         case .revalidated: revalidated.increment()

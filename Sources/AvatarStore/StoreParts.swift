@@ -1,27 +1,27 @@
 import AvatarCore
 import AvatarFiles
-import AvatarIndex
+package import AvatarIndex
 
 /// The parts of an open store that reads, syncs, saves and imports work with.
 ///
 /// `AvatarStore` is the public interface on top. It owns these parts and passes them on, so no engine depends on it.
-struct StoreParts: Sendable {
+package struct StoreParts: Sendable {
     /// The configuration that the store was opened with.
-    let configuration: AvatarStore.Configuration
-    let index: AvatarIndex
+    package let configuration: AvatarStore.Configuration
+    package let index: AvatarIndex
     /// The published files, for reading.
-    let roots: StoredRoots
+    package let roots: StoredRoots
     /// `nil` in a store that is open for reading only.
     let writable: Writable?
 
     /// The parts that only a store open for writing has.
-    struct Writable: Sendable {
-        let places: StorePlaces
-        let writer: StoreWriter
+    package struct Writable: Sendable {
+        package let places: StorePlaces
+        package let writer: StoreWriter
     }
 
     /// The clock for freshness, backoff and access times.
-    var clock: any WallClock { configuration.clock }
+    package var clock: any WallClock { configuration.clock }
 
     /// Whether the store is open for reading only.
     var isReadOnly: Bool { writable == nil }
@@ -29,7 +29,7 @@ struct StoreParts: Sendable {
     /// The writer and its directories.
     ///
     /// - Throws: `readOnly` in a store that is open for reading only.
-    func requireWritable() throws(AvatarStoreError) -> Writable {
+    package func requireWritable() throws(AvatarStoreError) -> Writable {
         guard let writable else {
             throw AvatarStoreError(
                 .readOnly,
@@ -45,7 +45,7 @@ struct StoreParts: Sendable {
     ///   - mode: the caching mode. Default: `nil`, the configuration's.
     ///   - ceiling: a lower budget in bytes. Default: `nil`, the budget that is set.
     /// - Throws: an error of the index.
-    func limits(mode: CachingMode? = nil, ceiling: Int? = nil) throws -> Limits {
+    package func limits(mode: CachingMode? = nil, ceiling: Int? = nil) throws -> Limits {
         try SettingValues(of: index).limits(
             mode: mode ?? configuration.mode,
             respectsNoStore: configuration.respectsNoStore,
@@ -55,7 +55,7 @@ struct StoreParts: Sendable {
     }
 
     /// The check of images that callers pass in, as `limits` say.
-    func intake(_ limits: Limits) -> ImageIntake {
+    package func intake(_ limits: Limits) -> ImageIntake {
         ImageIntake(limits: limits)
     }
 

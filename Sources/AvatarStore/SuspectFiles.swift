@@ -1,5 +1,5 @@
 import AvatarCore
-import AvatarFiles
+package import AvatarFiles
 import AvatarIndex
 import Logging
 import Synchronization
@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// A store open for writing compares their digests once, when it is opened. Where that failed, and in a store that is
 /// open for reading only, each use compares the digest, and a file that fails is a miss.
-final class SuspectFiles: Sendable {
+package final class SuspectFiles: Sendable {
     private let index: AvatarIndex
     private let logger: Logger
     /// Files with a higher row id are suspect. `Int64.max`: no file is.
@@ -31,7 +31,7 @@ final class SuspectFiles: Sendable {
     }
 
     /// Whether `file` may be used: it is not suspect, or its bytes in `files` have the digest that the index holds.
-    func allows(_ file: FileRecord, in files: StoredFiles) -> Bool {
+    package func allows(_ file: FileRecord, in files: StoredFiles) -> Bool {
         guard file.id > lastDurableFile.load(ordering: .acquiring), file.storageClass == .caches else { return true }
         do {
             return try files.digest(of: file.path) == index.digest(ofFile: file.id)

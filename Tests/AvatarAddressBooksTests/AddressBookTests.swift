@@ -1,6 +1,7 @@
 import AvatarAddressBooks
 import AvatarCore
 import AvatarFiles
+import AvatarMaintenance
 import AvatarStoreTesting
 import Foundation
 import ProgramRunning

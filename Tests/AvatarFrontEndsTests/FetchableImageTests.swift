@@ -1,4 +1,5 @@
 import AvatarFrontEnds
+import AvatarMaintenance
 import AvatarStore
 import AvatarStoreTesting
 import Foundation

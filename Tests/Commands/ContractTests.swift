@@ -145,7 +145,8 @@ import Testing
             ["stats"],
             [
                 "entries", "files", "cachesBytes", "documentsBytes", "stagingBytes", "pendingBytes", "budgetBytes",
-                "lowWatermarkBytes", "walBytes", "allocatedBytes", "states", "hosts", "sources", "oldestAccess", "newestAccess",
+                "lowWatermarkBytes", "walBytes", "allocatedBytes", "states", "hosts", "sources", "oldestAccess",
+                "newestAccess",
                 "schemaVersion", "guard", "lastSync", "failures", "neverHad", "pausedHosts", "failingHosts",
                 "renditions", "renditionBytes", "sharedTier",
             ]

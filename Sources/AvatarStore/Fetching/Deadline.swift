@@ -2,16 +2,16 @@ import Dispatch
 import Synchronization
 
 /// The deadline of a piece of work has passed.
-struct DeadlinePassed: Error {}
+package struct DeadlinePassed: Error {}
 
 /// Cancels work at its deadline. All deadlines share one timer, so a deadline that is not reached costs only a row in a
 /// table.
 ///
 /// The alternatives cost more. A sleeping task per deadline leaves a timer with the executor until the deadline, even
 /// if it is cancelled. A dispatch timer per deadline wakes a thread to set it and again to remove it.
-final class Deadlines: Sendable {
+package final class Deadlines: Sendable {
     /// The deadlines of the whole process.
-    static let shared = Deadlines()
+    package static let shared = Deadlines()
 
     private struct State {
         /// The last number given to a deadline.
@@ -36,7 +36,7 @@ final class Deadlines: Sendable {
     /// Runs `work`, and cancels it once `timeout` has passed.
     ///
     /// - Throws: `DeadlinePassed` if `work` failed after the deadline; any other error of `work`.
-    func run<Result: Sendable>(
+    package func run<Result: Sendable>(
         _ timeout: Duration,
         _ work: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
@@ -47,7 +47,7 @@ final class Deadlines: Sendable {
     ///
     /// - Throws: `DeadlinePassed` if `work` failed after the deadline; any other error of `work`. If the calling task
     ///   is cancelled, any error of `work`.
-    func run<Result: Sendable>(
+    package func run<Result: Sendable>(
         until deadline: ContinuousClock.Instant,
         _ work: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {

@@ -7,11 +7,11 @@ import Synchronization
 /// The parts of a store that a fetch needs, and its limits. It is a class so that each job copies one reference.
 final class FetchEngine: Sendable {
     /// Holds the entries and the health of the hosts.
-    let index: AvatarIndex
+    package let index: AvatarIndex
     /// Commits the results.
-    let writer: StoreWriter
+    package let writer: StoreWriter
     /// Holds the leases, and the files of the store.
-    let places: StorePlaces
+    package let places: StorePlaces
     /// The requests of all fetches of the store.
     let requests: RequestQueue
     /// Sends the request and stages the body. Its limits are those of this fetch, its clock is for backoff and pauses
@@ -42,9 +42,9 @@ final class FetchEngine: Sendable {
     }
 
     /// Sizes, budget and freshness rules of this fetch.
-    var limits: Limits { fetcher.limits }
+    package var limits: Limits { fetcher.limits }
     /// The clock for backoff, pauses and freshness.
-    var clock: any WallClock { fetcher.clock }
+    package var clock: any WallClock { fetcher.clock }
     /// A random number from 0 to 1, for the time of a next check.
     var jitter: Double { Double(random.withLock { $0.next() } >> 11) * 0x1p-53 }
 }
@@ -237,7 +237,7 @@ final class FetchJob: Sendable {
     /// Fetches the image, and commits the result.
     ///
     /// - Throws: `CancellationError`; an error of the index or the disk.
-    func run(_ priority: FetchPriority) async throws -> Fetched {
+    package func run(_ priority: FetchPriority) async throws -> Fetched {
         switch try await begin() {
         case .isDone(_, let outcome): return Fetched(outcome: outcome)
         case .isReady(let job): return try await job.runBegun(priority)

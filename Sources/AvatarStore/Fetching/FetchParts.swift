@@ -7,9 +7,9 @@ import HTTPTypes
 ///
 /// Reads run a fetch with it from beginning to end. A sync takes an engine from it and runs its fetches itself. It is a
 /// class so that a read of a stored image copies one reference.
-final class FetchParts: Sendable {
+package final class FetchParts: Sendable {
     /// Index, files and writer.
-    let parts: StoreParts
+    package let parts: StoreParts
     /// Fetches under way, by key: tasks that want the same image share one.
     let flights = FlightTable<FetchJob.Fetched>()
     /// Fetches of images that are not stored, by URL.
@@ -23,7 +23,7 @@ final class FetchParts: Sendable {
     /// Counts reads, misses and fetches of the whole store.
     let metrics: StoreMetrics
     /// The client that sends requests; created by the first fetch.
-    let origin: OriginHolder
+    package let origin: OriginHolder
     /// The shared tier; `nil` without one.
     let tier: TierLink?
 

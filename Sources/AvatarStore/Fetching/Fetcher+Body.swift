@@ -95,7 +95,7 @@ extension Fetcher {
     /// Checks an image that arrived whole. It stays in memory until the writer publishes it.
     ///
     /// - Throws: `FetchFailure` if `body` is too large or cannot begin an image; `ImageRejection`.
-    func image(
+    package func image(
         _ body: [UInt8],
         status: Int,
         _ metadata: ResponseMetadata,

@@ -11,15 +11,15 @@ import Logging
 /// It is a class so that each request under way copies one reference.
 final class Fetcher: Sendable {
     /// The client that sends the requests.
-    let origin: any OriginClient
+    package let origin: any OriginClient
     /// The folders for staged files.
-    let places: StorePlaces
+    package let places: StorePlaces
     /// The clock of request and response times (RFC 9111 section 4.2.3).
-    let clock: any WallClock
+    package let clock: any WallClock
     /// The time limit for one image, including redirects and the body.
     let timeout: Duration
     /// The limits on bytes and pixels, the formats, and the freshness rules.
-    let limits: Limits
+    package let limits: Limits
     /// Counts each fetch with its duration.
     let metrics: StoreMetrics
     /// Receives a line per fetch.

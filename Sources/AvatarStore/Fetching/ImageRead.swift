@@ -74,7 +74,7 @@ struct ImageRead<Result: ReadResult>: Sendable {
     ///
     /// - Throws: `fetchFailed` if the origin gives none and nothing is stored, or the policy `offline` forbids the
     ///   request; `overBudget`; `unsupportedURL`; an error of the index or the disk; `CancellationError`.
-    func run() async throws -> Result {
+    package func run() async throws -> Result {
         if options.storage == .transient {
             return Result(notStored: try await fetching.transientAvatar(for: key, from: source, options))
         }

@@ -6,7 +6,7 @@ import AvatarOrigin
 #endif
 
 /// The store's origin client: the one in the configuration, or an `HTTPOrigin` made at its first use.
-final class OriginHolder: Sendable {
+package final class OriginHolder: Sendable {
     private let configuration: AvatarStore.Configuration
     #if HTTPOrigin
     /// The client that this holder made; `nil` before its first use and after `shutdown`.
@@ -14,7 +14,7 @@ final class OriginHolder: Sendable {
     #endif
 
     /// A holder without a client. The first fetch makes one, so a store without fetches starts none.
-    init(_ configuration: AvatarStore.Configuration) {
+    package init(_ configuration: AvatarStore.Configuration) {
         self.configuration = configuration
     }
 
@@ -22,7 +22,7 @@ final class OriginHolder: Sendable {
     ///
     /// - Throws: `invalidConfiguration` if the configuration has no client and the package was built without the trait
     ///   `HTTPOrigin`, or if the configuration of the `HTTPOrigin` is not valid.
-    func client() throws -> any OriginClient {
+    package func client() throws -> any OriginClient {
         if let client = configuration.originClient { return client }
         #if HTTPOrigin
         return try own.withLock { own in
@@ -52,7 +52,7 @@ final class OriginHolder: Sendable {
     }
 
     /// The kind of addresses that the client refuses to contact.
-    var addressGuard: AddressGuard {
+    package var addressGuard: AddressGuard {
         if let client = configuration.originClient { return client.addressGuard }
         #if HTTPOrigin
         return configuration.http.addressGuard
@@ -85,7 +85,7 @@ final class OriginHolder: Sendable {
     /// Closes the client that this holder made. The one in the configuration stays open.
     ///
     /// - Throws: an error of the client.
-    func shutdown() async throws {
+    package func shutdown() async throws {
         #if HTTPOrigin
         let made = own.withLock { own in
             defer { own = nil }

@@ -14,13 +14,13 @@ struct PartialDownloads: Sendable {
     static let earlyBytes = 256 << 10
 
     /// Lists the partial downloads.
-    let index: AvatarIndex
+    package let index: AvatarIndex
     /// Holds their files, beside the staged ones.
-    let places: StorePlaces
+    package let places: StorePlaces
     /// Writes and removes their rows.
-    let writer: StoreWriter
+    package let writer: StoreWriter
     /// Dates each partial download; old ones are removed first.
-    let clock: any WallClock
+    package let clock: any WallClock
     /// Receives the errors of keeping one, which fail no fetch.
     let logger: Logger
 

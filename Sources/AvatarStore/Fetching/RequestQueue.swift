@@ -36,7 +36,7 @@ final class RequestQueue: Sendable {
     ///   - priority: the priority while no reader has a wish for `key`.
     ///   - isProbe: whether the host may have no other request under way.
     /// - Throws: `CancellationError` if the task is cancelled before that; any error of `body`.
-    func run(
+    package func run(
         _ host: String,
         for key: AvatarKey,
         _ priority: FetchPriority,

@@ -7,7 +7,7 @@ extension StoreLayout {
     /// `path` without trailing slashes.
     ///
     /// - Throws: `invalidConfiguration` for a path that is not absolute, and for `/`.
-    static func absoluteDirectory(_ path: String) throws(AvatarStoreError) -> String {
+    package static func absoluteDirectory(_ path: String) throws(AvatarStoreError) -> String {
         guard path.hasPrefix("/") else {
             throw AvatarStoreError(.invalidConfiguration, "The path \"\(path)\" must be absolute.")
         }
@@ -23,7 +23,7 @@ extension StoreLayout {
     }
 
     /// - Throws: `invalidConfiguration` if `path` lies in one of the store's directories.
-    func requireOutside(_ path: String) throws(AvatarStoreError) {
+    package func requireOutside(_ path: String) throws(AvatarStoreError) {
         let inner = RealPath(path)
         let directories = [indexDirectory] + StorageClass.allCases.flatMap { [root(of: $0), staging(of: $0)] }
         for directory in directories where inner.isInside(RealPath(directory)) {
@@ -86,7 +86,7 @@ extension StoreLayout {
     ///
     /// A root for `caches` alone may be shared with others; the directory of the index is the store's own.
     /// - Throws: `unusableRoot` if there is no index, and its directory holds files that are not a store's.
-    func requireOwnDirectory() throws(AvatarStoreError) {
+    package func requireOwnDirectory() throws(AvatarStoreError) {
         guard DiskUsage(file: indexPath).bytes == 0, Directory.exists(indexDirectory) else { return }
         let names: [String]
         do throws(SystemCallError) {
@@ -132,7 +132,7 @@ extension StoreLayout {
     }
 
     /// The remedies for an index that is lost or damaged.
-    var damageRemedy: String {
+    package var damageRemedy: String {
         "With a backup, move \(movablePaths) away, then run `avatars restore BACKUP`. Without one, "
             + "`avatars verify --repair` rebuilds the index from the documents, if these are left."
     }
@@ -149,7 +149,7 @@ extension StoreLayout {
     }
 
     /// - Throws: `noStore` if there is no index; an error of the disk if that cannot be determined.
-    func requireIndex() throws(AvatarStoreError) {
+    package func requireIndex() throws(AvatarStoreError) {
         var information = stat()
         guard stat(indexPath, &information) != 0 else { return }
         let error = SystemCallError("stat", indexPath)

@@ -24,7 +24,7 @@ package struct StoreOwner: Sendable {
     }
 
     /// The user with the number `number`.
-    init(_ number: UInt32) {
+    package init(_ number: UInt32) {
         self.number = number
     }
 
@@ -58,7 +58,7 @@ extension TargetAccess {
     ///
     /// - Parameter path: the path of the folder, for the message.
     /// - Throws: `unusableRoot`.
-    func requireOwn(_ path: String) throws(AvatarStoreError) {
+    package func requireOwn(_ path: String) throws(AvatarStoreError) {
         guard isOwn else {
             let owner = StoreOwner(owner)
             throw AvatarStoreError(

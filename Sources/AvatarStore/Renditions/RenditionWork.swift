@@ -10,7 +10,7 @@ import AvatarIndex
 ///
 /// Reads of one process share the work, and other processes wait for its lease. If a process holds the lease for too long, the
 /// rendition is made twice, which only costs time.
-struct RenditionWork: Sendable {
+package struct RenditionWork: Sendable {
     /// A rendition, or the reason why it was not made.
     enum Outcome: Sendable {
         /// A stored rendition.
@@ -154,7 +154,7 @@ extension StoreWriter {
 extension RenditionWork {
     /// The rendition of the image of `key`, for an export; `nil` if it cannot be made, or no quality and size fits the limit on
     /// its bytes. It is not stored.
-    static func exported(
+    package static func exported(
         _ rendition: Rendition,
         of key: AvatarKey,
         _ fetching: FetchParts

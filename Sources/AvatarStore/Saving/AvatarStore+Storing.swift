@@ -1,5 +1,4 @@
 public import AvatarCore
-public import Foundation
 public import HTTPTypes
 
 /// The header fields of an earlier response with which a cache revalidates its image: the validators and the freshness
@@ -31,7 +30,7 @@ public struct ImageValidators: Hashable, Sendable {
 }
 
 extension AvatarStore {
-    /// Stores an image as if it had come from `url` at the time `fetched`, without a request: to fill a store in advance,
+    /// Stores an image as if it had come from the URL of `address` at the time `fetched`, without a request: to fill a store in advance,
     /// or to move images over from another cache.
     ///
     /// The image is subject to the checks of a fetch. It counts as fresh for as long as its validators say, counted from
@@ -47,12 +46,16 @@ extension AvatarStore {
     ///
     /// - Parameters:
     ///   - bytes: the bytes of the image file.
-    ///   - url: an absolute http or https URL without user info.
+    ///   - address: the URL of the image, or its key. `save(_:named:in:)` stores an own image (`name:…`).
+    ///   - source: the URL that the image came from, for a key of your own; it is kept. Default: the URL in the key, or the
+    ///     one kept.
     ///   - fetched: when the image was fetched or last revalidated. A time in the future counts as now.
     ///   - validators: the validators and the freshness from the response. Default: none.
     ///   - storageClass: where to store it. An image that is a document stays one. Default: `caches`.
     /// - Returns: whether the image was stored; `false` if the store has a newer one.
-    /// - Throws: `unsupportedURL` for a URL that cannot be a key; `imageRefused` for bytes that are not an image, exceed
+    /// - Throws: `unsupportedURL` for a URL that cannot be a key, and for a `source` that is not an http or https URL;
+    ///   `invalidKey` for the key of an own image (`name:…` or `contact:…`), which has no origin; `noSuchEntry` for a key of
+    ///   your own without a URL; `imageRefused` for bytes that are not an image, exceed
     ///   `Setting.maximumImageBytes` or have more than `Setting.maximumPixels` pixels, and for a response that must not be
     ///   stored (`no-store` in the mode `strict` or with `Configuration.respectsNoStore`); `overBudget` if no room can be
     ///   made in `caches`; `readOnly` in a store that is open for reading only; `diskFull`, also if less than
@@ -60,51 +63,13 @@ extension AvatarStore {
     @discardableResult
     public func store(
         _ bytes: [UInt8],
-        for url: String,
-        fetched: Timestamp,
-        validators: ImageValidators = ImageValidators(),
-        in storageClass: StorageClass = .caches
-    ) async throws -> Bool {
-        try await store(bytes, for: AvatarKey(url: url), fetched: fetched, validators: validators, in: storageClass)
-    }
-
-    /// Stores an image as if it had come from `url`, as `store(_:for:fetched:validators:in:)` with a string.
-    ///
-    /// - Throws: as `store(_:for:fetched:validators:in:)` with a string.
-    @discardableResult
-    public func store(
-        _ bytes: [UInt8],
-        for url: URL,
-        fetched: Timestamp,
-        validators: ImageValidators = ImageValidators(),
-        in storageClass: StorageClass = .caches
-    ) async throws -> Bool {
-        try await store(bytes, for: url.absoluteString, fetched: fetched, validators: validators, in: storageClass)
-    }
-
-    /// Stores an image under `key` as if it had come from its URL, as `store(_:for:fetched:validators:in:)` with a string.
-    ///
-    /// - Parameters:
-    ///   - bytes: the bytes of the image file.
-    ///   - key: the URL as a key, or a key of your own. `save(_:named:in:)` stores an own image (`name:…`).
-    ///   - source: the URL that the image came from, for a key of your own; it is kept. Default: the URL in the key, or the
-    ///     one kept.
-    ///   - fetched: when the image was fetched or last revalidated. A time in the future counts as now.
-    ///   - validators: the validators and the freshness from the response. Default: none.
-    ///   - storageClass: where to store it. An image that is a document stays one. Default: `caches`.
-    /// - Returns: whether the image was stored; `false` if the store has a newer one.
-    /// - Throws: `invalidKey` for the key of an own image (`name:…` or `contact:…`), which has no origin; `noSuchEntry` for
-    ///   a key of your own without a URL; `unsupportedURL` for a `source` that is not an http or https URL; else as
-    ///   `store(_:for:fetched:validators:in:)` with a string.
-    @discardableResult
-    public func store(
-        _ bytes: [UInt8],
-        for key: AvatarKey,
+        for address: some AvatarAddress,
         from source: String? = nil,
         fetched: Timestamp,
         validators: ImageValidators = ImageValidators(),
         in storageClass: StorageClass = .caches
     ) async throws -> Bool {
+        let key = try address.avatarKey
         guard !key.isOwnImage else {
             throw AvatarStoreError(
                 .invalidKey,

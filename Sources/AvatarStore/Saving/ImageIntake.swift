@@ -1,16 +1,16 @@
 import AvatarCore
-import AvatarFiles
-import AvatarImages
+package import AvatarFiles
+package import AvatarImages
 
 /// Checks images that come from a caller or a list instead of an origin, and stages them.
-struct ImageIntake: Sendable {
+package struct ImageIntake: Sendable {
     /// The limits on the bytes and pixels of one image, and whether an SVG counts as one.
-    let limits: Limits
+    package let limits: Limits
 
     /// Writes `bytes` to a staged file of `storageClass` and checks that they are an image within the limits.
     ///
     /// - Throws: `imageRefused`; an error of the disk.
-    func stage(_ bytes: [UInt8], in storageClass: StorageClass, at places: StorePlaces) throws -> StagedImage {
+    package func stage(_ bytes: [UInt8], in storageClass: StorageClass, at places: StorePlaces) throws -> StagedImage {
         try requireSize(bytes)
         let file = try places.files(of: storageClass).staging.stage()
         try file.write(bytes)
@@ -28,7 +28,7 @@ struct ImageIntake: Sendable {
     /// The format and size of an image. Does not compare its bytes with the limit.
     ///
     /// - Throws: `imageRefused` for bytes that are not an image, or have too many pixels.
-    func inspect(_ source: some ByteSource) throws -> ImageDescription {
+    package func inspect(_ source: some ByteSource) throws -> ImageDescription {
         let inspector = ImageInspector(maximumPixels: limits.maximumPixels, allowsSVG: limits.allowsSVG)
         do {
             return try inspector.inspect(source)
@@ -45,5 +45,32 @@ struct ImageIntake: Sendable {
             "The image is larger than \(ByteSize.limit(limits.maximumImageBytes)), the limit of the setting `max-image-bytes`.",
             failure: .tooLarge
         )
+    }
+}
+
+extension StoreParts {
+    /// Stages and commits one image with its contacts.
+    ///
+    /// - Throws: `imageRefused`, `overBudget`; an error of the index or the disk.
+    package func commit(
+        _ bytes: [UInt8],
+        for key: AvatarKey,
+        from sourceURL: String?,
+        host: String?,
+        validation: ValidationRecord?,
+        owners: [String],
+        in storageClass: StorageClass,
+        checkedBy intake: ImageIntake
+    ) async throws {
+        let writable = try requireWritable()
+        let staged = try intake.stage(bytes, in: storageClass, at: writable.places)
+        let change = Change(
+            key: key,
+            sourceURL: sourceURL,
+            host: host,
+            owners: owners,
+            content: .image(staged, validation: validation)
+        )
+        try await writable.writer.commitNow(change, RoomRules(intake.limits)).requireStored(key)
     }
 }

@@ -44,7 +44,7 @@ actor ImageSaving {
     /// Saves `images`; the results are in their order.
     ///
     /// - Throws: an error of the index or the disk; `CancellationError`. Committed batches stay.
-    func run(_ images: [OwnImage]) async throws -> [Result<AvatarKey, AvatarStoreError>] {
+    package func run(_ images: [OwnImage]) async throws -> [Result<AvatarKey, AvatarStoreError>] {
         try await withThrowingTaskGroup(of: [Result<AvatarKey, AvatarStoreError>].self) { group in
             var rest = images[...]
             while !rest.isEmpty {

@@ -20,7 +20,7 @@ public struct ContactSource: Sendable {
         /// The number in the index.
         var number: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
-        init(number: Int) { self = Self.allCases.indices.contains(number) ? Self.allCases[number] : .list }
+        package init(number: Int) { self = Self.allCases.indices.contains(number) ? Self.allCases[number] : .list }
     }
 
     /// The name by which the store knows the source: for a server its URL.
@@ -50,7 +50,7 @@ package final class SourceUpdate {
     private let asksByEmail: Bool
     /// The end of the time for the sync; `nil` without a limit.
     private let deadline: ContinuousClock.Instant?
-    /// The number of its contacts before the update, if some may be gone.
+    /// What the update has found so far.
     private(set) var report: SyncReport.Source
     /// The whole records of cards whose photos are not in the store yet.
     private(set) var photos = SourcePhotos()
@@ -90,9 +90,8 @@ package final class SourceUpdate {
     }
 
     /// Whether the index has the books of `user`, or does not know of which user they are. It keeps a digest of the name.
-    package func isOfSameUser(_ user: String) throws -> Bool {
-        let digest = Self.digest(ofUser: user)
-        return source.account ?? digest == digest
+    package func isOfSameUser(_ user: String) -> Bool {
+        source.account.map { $0 == Self.digest(ofUser: user) } ?? true
     }
 
     private static func digest(ofUser user: String) -> String {

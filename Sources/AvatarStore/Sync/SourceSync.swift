@@ -36,9 +36,7 @@ final class SourceSync {
         isOffline: Bool,
         until deadline: ContinuousClock.Instant?,
         spooledTo makeSpool: @escaping @Sendable () throws -> RecordSpool
-    )
-        async throws
-    {
+    ) async throws {
         let contents = try await writer.write { try $0.allowedContents(asksByEmail: asksByEmail) }
         for source in sources.sorted(by: { $0.name < $1.name }) {
             try await writer.write { _ = try $0.number(ofSource: source.name, kind: source.kind.number) }
@@ -123,7 +121,7 @@ final class SourceSync {
     ///   - leavers: those of some contacts that have no picture in the lists and sources of the sync.
     /// - Returns: the number of contacts that were unlinked, and of those that were kept because they are too many.
     /// - Throws: an error of the index or the disk.
-    func unlink(
+    package func unlink(
         unlinksAll: Bool,
         leavers: ([String]) -> [String]
     ) async throws -> (unlinked: Int, kept: Int) {

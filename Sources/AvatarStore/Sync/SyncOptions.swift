@@ -122,7 +122,7 @@ public struct SyncOptions: Sendable {
     }
 
     /// - Throws: `invalidConfiguration` for an option outside its limits.
-    func validate(_ configuration: AvatarStore.Configuration) throws(AvatarStoreError) {
+    package func validate(_ configuration: AvatarStore.Configuration) throws(AvatarStoreError) {
         guard storage != .transient else {
             throw AvatarStoreError(
                 .invalidConfiguration,

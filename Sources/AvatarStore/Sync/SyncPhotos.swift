@@ -92,7 +92,7 @@ struct SyncPhotos {
     }
 
     /// Counts a photo that was committed or refused.
-    func count(_ key: AvatarKey, _ committed: Committed) {
+    package func count(_ key: AvatarKey, _ committed: Committed) {
         switch committed.outcome {
         case .stored(let isChanged): tally.countSaved(key, isChanged: isChanged)
         case .overBudget(let error): countUnsaved(key, error)

@@ -115,7 +115,7 @@ struct SyncPreviewCounter {
     /// Plans all of `source`, and returns the counts.
     ///
     /// - Throws: an error of the index or the source; `CancellationError`.
-    mutating func run(_ source: SyncSource) async throws -> SyncPreview {
+    package mutating func run(_ source: SyncSource) async throws -> SyncPreview {
         let walk = source.makeWalk()
         while true {
             let items = try await walk(256)

@@ -203,7 +203,7 @@ public struct SyncReport: Sendable {
     }
 
     /// Counts the outcome of a fetch.
-    mutating func count(_ outcome: FetchOutcome) {
+    package mutating func count(_ outcome: FetchOutcome) {
         switch outcome {
         case .stored(let isChanged):
             fetched += 1

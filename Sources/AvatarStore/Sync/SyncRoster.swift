@@ -94,7 +94,7 @@ final class SyncRoster {
     /// Writes the contacts that were noted and not written yet.
     ///
     /// - Throws: an error of the index or the disk.
-    func write() async throws {
+    package func write() async throws {
         guard !waiting.isEmpty else { return }
         try await writer.record(waiting)
         waiting = []
@@ -152,7 +152,7 @@ extension StoreWriter {
     }
 
     /// Removes `contacts`, their names and the digests of their addresses.
-    func removeContacts(_ contacts: [String]) throws {
+    package func removeContacts(_ contacts: [String]) throws {
         guard !contacts.isEmpty else { return }
         try write { transaction in
             for contact in contacts { try transaction.removeContact(contact) }

@@ -158,7 +158,7 @@ final class SyncRun {
     /// Runs to the end, or until the task is cancelled. Results received by then are committed in both cases.
     ///
     /// - Throws: the first error of the index, the disk or the list. A cancelled sync returns its report.
-    func run() async throws -> SyncReport {
+    package func run() async throws -> SyncReport {
         let begun = ContinuousClock.now
         // Before another sync may begin.
         defer { dispatcher.end() }

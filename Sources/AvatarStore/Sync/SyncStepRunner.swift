@@ -32,7 +32,7 @@ struct SyncStepRunner {
     /// Carries out `steps` in their order. Links to stored images come last, after one look-up for all of them.
     ///
     /// - Throws: an error of the index or the disk; `invalidKey` for a contact whose id cannot be part of a key.
-    func run(_ steps: [SyncStep]) async throws {
+    package func run(_ steps: [SyncStep]) async throws {
         var kept: [SyncCommitter.StoredLink] = []
         for step in steps {
             switch step {

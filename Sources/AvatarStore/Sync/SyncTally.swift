@@ -94,13 +94,13 @@ final class SyncTally {
     }
 
     /// Adds the requests and the bytes of one fetch.
-    func count(requests: Int, bytesReceived: Int) {
+    package func count(requests: Int, bytesReceived: Int) {
         report.requests += requests
         report.bytesReceived += bytesReceived
     }
 
     /// Counts the outcome of a fetch, except a failure.
-    func count(_ outcome: FetchOutcome, _ key: AvatarKey) {
+    package func count(_ outcome: FetchOutcome, _ key: AvatarKey) {
         report.count(outcome)
         note(key, outcome)
     }
@@ -114,7 +114,7 @@ final class SyncTally {
     /// Counts the failure of an image, and reports it with its contact.
     ///
     /// - Parameter listed: the contact in the list; `nil` to look it up in the index.
-    func count(_ failure: FetchFailure, _ key: AvatarKey, of listed: String?) {
+    package func count(_ failure: FetchFailure, _ key: AvatarKey, of listed: String?) {
         let contact = contact(of: key, listed)
         // The missing network is reported once. It is not a failure of an image.
         guard failure.kind != .offline else { return report.skip(.offline) }

@@ -43,7 +43,7 @@ struct TierFetch: Sendable {
     /// - Parameter origin: asks the origin.
     /// - Returns: `nil` if it gives way to another machine.
     /// - Throws: `CancellationError`; an error of `origin`, if the tier has no copy either.
-    func run(
+    package func run(
         _ patience: Patience,
         origin: (FetchTarget) async throws -> FetchResult
     ) async throws -> FetchResult? {

@@ -225,7 +225,7 @@ final class TierGate: Sendable {
     /// Changes the counts.
     // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
     @inline(never)
-    func count(_ change: (inout TierCounts) -> Void) {
+    package func count(_ change: (inout TierCounts) -> Void) {
         state.withLock { change(&$0.counts) }
     }
 
@@ -245,7 +245,7 @@ extension SharedTierPage {
     /// The page that follows `position`.
     ///
     /// - Throws: `SharedTierError` if more pages follow, but this one does not lead to another place.
-    func advancing(beyond position: String?) throws -> SharedTierPage {
+    package func advancing(beyond position: String?) throws -> SharedTierPage {
         guard !isTruncated || keys.last.map({ $0 != position }) == true else {
             throw SharedTierError(
                 .unavailable,
@@ -258,7 +258,7 @@ extension SharedTierPage {
 
 extension SharedTierError {
     /// The error for a listing that goes on and on.
-    static func endlessListing(_ prefix: String) -> SharedTierError {
+    package static func endlessListing(_ prefix: String) -> SharedTierError {
         SharedTierError(.unavailable, "The shared tier lists \"\(prefix)\" without an end.")
     }
 }

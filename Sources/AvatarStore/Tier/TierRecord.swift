@@ -7,11 +7,11 @@ import Foundation
 ///
 /// It names the URL by its SHA-256 only, and a reader checks it: a record that was copied under another key gives no contact
 /// the face of another.
-struct TierRecord: Codable, Equatable, Sendable {
+package struct TierRecord: Codable, Equatable, Sendable {
     /// The format of this program's records.
     static let currentFormat = 1
     /// The maximum size of a record in bytes.
-    static let largestSize = 65_536
+    package static let largestSize = 65_536
 
     /// The format. A reader passes over a record of a later one.
     var format = Self.currentFormat
@@ -89,7 +89,7 @@ struct TierRecord: Codable, Equatable, Sendable {
     /// Reads the record of `url` with the generation of its key.
     ///
     /// - Returns: `nil` if the bytes are no record of this format, or one of another URL, digest or time.
-    init?(_ bytes: [UInt8], of url: TierURL, _ generation: TierGeneration) {
+    package init?(_ bytes: [UInt8], of url: TierURL, _ generation: TierGeneration) {
         let record: TierRecord
         do {
             record = try JSONDecoder().decode(TierRecord.self, from: Data(bytes))

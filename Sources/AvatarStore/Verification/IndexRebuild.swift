@@ -19,7 +19,7 @@ struct IndexRebuild {
     /// - Returns: the content that is lost, apart from documents.
     /// - Throws: `busy` if another process has the store open; `unusableRoot` if a root holds foreign files, or only
     ///   `caches` is left of the store, with nothing changed; an error of the disk.
-    func run() throws -> LostContent {
+    package func run() throws -> LostContent {
         if let error = layout.lostStoreError(.unusableRoot) { throw error }
         try StorePlaces.refuseForeignFiles(layout)
         let mode = FileStore.directoryMode(for: fileMode)

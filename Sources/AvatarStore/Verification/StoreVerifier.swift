@@ -84,7 +84,7 @@ actor StoreVerifier {
 
     /// - Throws: `damagedIndex` before any file is looked at; another error of the index or the disk;
     ///   `CancellationError`.
-    func run() async throws -> VerificationReport {
+    package func run() async throws -> VerificationReport {
         if depth.includesIndex {
             guard try await checkNumbers() else { return report }
             try checkIndex()

@@ -210,10 +210,10 @@ extension StoreWriter {
 
 /// A sound document of the store that no row names.
 private struct UnlistedDocument {
-    let path: String
+    package let path: String
     let sizeBytes: Int
     let sha256: [UInt8]
-    let image: ImageDescription
+    package let image: ImageDescription
     let label: FileLabel
 
     var record: FileRecord {

@@ -51,7 +51,7 @@ struct Change: Sendable {
     }
 
     /// The staged image that the change brings; `nil` if it brings none.
-    var image: StagedImage? {
+    package var image: StagedImage? {
         switch content {
         case .image(let image, _), .moved(let image, _), .rendition(let image, _): image
         case .confirmed, .failed, .linked: nil
@@ -205,9 +205,9 @@ struct CommitSummary: Sendable {
 }
 
 /// The rules for making room in a commit.
-struct RoomRules: Sendable {
+package struct RoomRules: Sendable {
     /// The limits of the work that commits.
-    var limits: Limits
+    package var limits: Limits
     /// Only files last used before this time, in microseconds, may be evicted. Default: any.
     var accessedBefore = Int64.max
     /// The files that must not be evicted. Default: none.
@@ -229,7 +229,7 @@ struct RoomRules: Sendable {
         case everything
     }
 
-    init(_ limits: Limits) {
+    package init(_ limits: Limits) {
         self.limits = limits
     }
 

@@ -1,8 +1,8 @@
 import AvatarCore
-import AvatarFiles
+package import AvatarFiles
 
 /// The directories of an open store, and this process's locks in them.
-struct StorePlaces: Sendable {
+package struct StorePlaces: Sendable {
     /// The lock file that shows other processes that this one is alive.
     let holder: Holder
     /// The locks by which processes agree who fetches an image.
@@ -46,7 +46,7 @@ struct StorePlaces: Sendable {
     }
 
     /// The file store of `storageClass`.
-    func files(of storageClass: StorageClass) -> FileStore {
+    package func files(of storageClass: StorageClass) -> FileStore {
         switch storageClass {
         case .caches: caches
         case .documents: documents
@@ -151,15 +151,17 @@ struct StorePlaces: Sendable {
 }
 
 /// The published files of both storage classes, for reading.
-struct StoredRoots: Sendable {
-    let caches: StoredFiles
-    let documents: StoredFiles
+package struct StoredRoots: Sendable {
+    package let caches: StoredFiles
+    package let documents: StoredFiles
     private let suspects: SuspectFiles?
 
     /// Opens the roots of `layout` for reading. Missing caches count as empty, because the system may purge them.
     ///
     /// - Parameter allowsNetwork: whether a root may lie on a network file system.
-    init(_ layout: StoreLayout, allowsNetwork: Bool = false, suspects: SuspectFiles? = nil) throws(AvatarStoreError) {
+    package init(_ layout: StoreLayout, allowsNetwork: Bool = false, suspects: SuspectFiles? = nil)
+        throws(AvatarStoreError)
+    {
         self.init(
             caches: StoredFiles(root: try Directory.openRootOrEmpty(layout.cachesRoot, allowsNetwork: allowsNetwork)),
             documents: StoredFiles(root: try Directory.openRoot(layout.documentsRoot, allowsNetwork: allowsNetwork)),
@@ -167,14 +169,14 @@ struct StoredRoots: Sendable {
         )
     }
 
-    init(caches: StoredFiles, documents: StoredFiles, suspects: SuspectFiles?) {
+    package init(caches: StoredFiles, documents: StoredFiles, suspects: SuspectFiles?) {
         self.caches = caches
         self.documents = documents
         self.suspects = suspects
     }
 
     /// All files in the root of `storageClass`, listed in the index or not.
-    func files(of storageClass: StorageClass) -> StoredFiles {
+    package func files(of storageClass: StorageClass) -> StoredFiles {
         switch storageClass {
         case .caches: caches
         case .documents: documents
@@ -182,12 +184,12 @@ struct StoredRoots: Sendable {
     }
 
     /// Whether `file` exists with its indexed length, and is not known to have lost its bytes in a power loss.
-    func contains(_ file: FileRecord) -> Bool {
+    package func contains(_ file: FileRecord) -> Bool {
         files(of: file.storageClass).contains(file) && allows(file)
     }
 
     /// The bytes of `file`; `nil` if `contains(_:)` would be `false`.
-    func read(_ file: FileRecord) throws(AvatarStoreError) -> [UInt8]? {
+    package func read(_ file: FileRecord) throws(AvatarStoreError) -> [UInt8]? {
         allows(file) ? try files(of: file.storageClass).read(file) : nil
     }
 
@@ -202,12 +204,12 @@ struct StoredRoots: Sendable {
     }
 
     /// The absolute path of `file`.
-    func path(of file: FileRecord) -> String {
+    package func path(of file: FileRecord) -> String {
         files(of: file.storageClass).path(of: file)
     }
 
     /// Whether `file` is not known to have lost its bytes in a power loss.
-    func allows(_ file: FileRecord) -> Bool {
+    package func allows(_ file: FileRecord) -> Bool {
         suspects?.allows(file, in: files(of: file.storageClass)) ?? true
     }
 }

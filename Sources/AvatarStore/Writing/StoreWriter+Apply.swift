@@ -299,7 +299,7 @@ extension StoreWriter {
 /// Step 3 while it runs: files left over by the transaction, which are retired at its end and unlinked after it.
 struct Surplus {
     /// Row ids of files that an entry no longer uses; other entries may.
-    var files: [Int64] = []
+    package var files: [Int64] = []
     /// Files that exist without being published, each with a pending row of its own.
     var pending: [PendingFile] = []
     /// The paths of the new files that were published. The other files of the batch are surplus.

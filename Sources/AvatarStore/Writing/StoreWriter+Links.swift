@@ -26,7 +26,7 @@ extension StoreWriter {
     ///
     /// - Returns: the number of links that existed.
     @discardableResult
-    func unlink(_ links: [(contact: String, key: AvatarKey)]) throws -> Int {
+    package func unlink(_ links: [(contact: String, key: AvatarKey)]) throws -> Int {
         guard !links.isEmpty else { return 0 }
         let (count, retired) = try write(.power) { transaction in
             var surplus = Surplus()
@@ -45,7 +45,7 @@ extension StoreWriter {
     }
 
     /// Unlinks in transactions of bounded length: other processes wait for them.
-    nonisolated func unlink(inBatches links: [(contact: String, key: AvatarKey)]) async throws {
+    package nonisolated func unlink(inBatches links: [(contact: String, key: AvatarKey)]) async throws {
         for start in stride(from: 0, to: links.count, by: 256) {
             try await unlink(Array(links[start..<min(start + 256, links.count)]))
         }

@@ -358,7 +358,7 @@ private struct Content: Hashable {
 
 /// The place for one staged image. It is a class, because the steps hand it on many times.
 final class Placement {
-    let image: StagedImage
+    package let image: StagedImage
     /// The entry as step 1 found it; `nil` if it does not exist.
     let entry: EntryState?
     /// The published file with the image's digest as step 1 found it; `nil` without one, and for an image that
@@ -367,9 +367,9 @@ final class Placement {
     /// Whether the file must survive a power loss: a document, or the successor of the last good copy.
     var isDurable: Bool
     /// The name of the new file; `nil` if a file with the same bytes exists or comes with the same batch.
-    var path: String?
+    package var path: String?
     /// The existing file with the same bytes.
-    var shared: FileRecord?
+    package var shared: FileRecord?
     /// The row id of a published file that should have these bytes and does not: the new file replaces it for all
     /// entries.
     var damaged: Int64?

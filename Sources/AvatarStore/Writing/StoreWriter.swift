@@ -1,6 +1,6 @@
 import AvatarCore
 import AvatarFiles
-import AvatarIndex
+package import AvatarIndex
 import Dispatch
 import Logging
 
@@ -27,11 +27,11 @@ import Logging
 /// The steps are in `StoreWriter+Publish.swift` (1 and 2), `StoreWriter+Apply.swift` and `StoreWriter+Links.swift` (3), and
 /// here (delete); what is deleted and why in `StoreWriter+Evict.swift`, `StoreWriter+Remove.swift` and
 /// `StoreWriter+Ignore.swift`; a dead process's work in `StoreWriter+Recover.swift`.
-actor StoreWriter {
+package actor StoreWriter {
     /// The index: the only writer in this process is here.
-    let index: AvatarIndex
+    package let index: AvatarIndex
     /// The directories, and this process's locks.
-    let places: StorePlaces
+    package let places: StorePlaces
     /// Buffers the times of use until they are written.
     let accesses: AccessRecorder
     let metrics: StoreMetrics
@@ -57,7 +57,7 @@ actor StoreWriter {
 
     private let thread = StoreThread(label: "avatar-store.writer")
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor {
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
         thread.asUnownedSerialExecutor()
     }
 
@@ -72,7 +72,7 @@ actor StoreWriter {
     ///
     /// - Parameter durability: `process` survives a kill of the process, `power` a power loss too.
     /// - Parameter restoringRoots: whether to create roots again that were removed. Default: yes.
-    func write<Result>(
+    package func write<Result>(
         _ durability: AvatarIndex.Durability = .process,
         restoringRoots: Bool = true,
         _ body: (IndexTransaction) throws -> Result
@@ -124,7 +124,7 @@ actor StoreWriter {
     /// All are tried. A file that cannot be unlinked stays pending and counts against the budget, in a row of its own;
     /// the last error is thrown. A document's folder is synchronized before its pending row is dropped, so a power loss
     /// does not bring the file back.
-    func unlink(_ files: [PendingFile], _ batches: [PendingBatch] = []) throws {
+    package func unlink(_ files: [PendingFile], _ batches: [PendingBatch] = []) throws {
         let (left, failure) = try unlinkEach(files + batches.flatMap(\.files))
         unlinked += left.isEmpty ? files : files.filter { !left.contains($0) }
         unlinkedBatches += batches.map { batch in (batch, left.isEmpty ? [] : batch.files.filter(left.contains)) }
@@ -285,14 +285,14 @@ actor StoreWriter {
 ///
 /// Transactions, renames and fsync block. The cooperative pool has one thread per core, so blocking there would hold up
 /// the whole program.
-final class StoreThread: SerialExecutor {
+package final class StoreThread: SerialExecutor {
     private let queue: DispatchQueue
 
-    init(label: String) {
+    package init(label: String) {
         queue = DispatchQueue(label: label)
     }
 
-    func enqueue(_ job: consuming ExecutorJob) {
+    package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         queue.async {
             job.runSynchronously(on: self.asUnownedSerialExecutor())

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarMaintenance
 import AvatarPlaceholder
 import AvatarStore
 

@@ -1,4 +1,5 @@
 public import AvatarCore
+public import AvatarMaintenance
 public import AvatarStore
 
 extension AvatarStore {

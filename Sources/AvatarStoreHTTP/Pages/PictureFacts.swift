@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarMaintenance
 import AvatarStore
 
 /// The lines about a picture on the page of a contact. They have what `avatars show` prints, except the path of the file:

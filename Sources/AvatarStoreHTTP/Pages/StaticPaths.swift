@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarDigest
+import AvatarMaintenance
 import AvatarStore
 
 /// The paths of an exported gallery, relative to the page that names them.

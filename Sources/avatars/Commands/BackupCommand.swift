@@ -1,4 +1,5 @@
 import ArgumentParser
+import AvatarMaintenance
 import AvatarStore
 
 /// `avatars backup`: copies the index and the files into a new store, while other processes use the old one.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import AvatarMaintenance
 import AvatarStore
 
 /// `avatars shared`: lists pictures that many contacts have from one host, or the ignored pictures.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import AvatarMaintenance
 import AvatarStore
 
 /// `avatars sources`: lists the contact lists that the store knows by name, or forgets some.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import AvatarMaintenance
 import AvatarStore
 
 /// `avatars stats`: prints the store's counts and sizes, as text, JSON or Prometheus metrics.

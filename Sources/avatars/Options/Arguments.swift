@@ -1,5 +1,6 @@
 public import ArgumentParser
 public import AvatarContacts
+import AvatarMaintenance
 public import AvatarStore
 
 // Values of the library that options accept by their raw values.

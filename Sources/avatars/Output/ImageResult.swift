@@ -1,3 +1,4 @@
+import AvatarMaintenance
 import AvatarStore
 
 /// The result for one image: the line that `fetch` and `save` print.

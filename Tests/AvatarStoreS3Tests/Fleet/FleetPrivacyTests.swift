@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarDigest
+import AvatarMaintenance
 import AvatarStore
 import AvatarStoreTesting
 import Foundation

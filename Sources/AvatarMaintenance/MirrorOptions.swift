@@ -1,3 +1,4 @@
+import AvatarStore
 public import AvatarCore
 
 /// How `AvatarStore.mirrorPictures(_:to:options:progress:)` writes a folder.

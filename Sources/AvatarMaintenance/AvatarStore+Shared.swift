@@ -1,3 +1,4 @@
+public import AvatarStore
 import AvatarCore
 import AvatarFiles
 import AvatarIndex

@@ -1,3 +1,4 @@
+import AvatarStore
 public import AvatarCore
 import AvatarFiles
 

@@ -1,4 +1,5 @@
-import AvatarCore
+import AvatarStore
+package import AvatarCore
 import AvatarIndex
 
 /// A host that failed at its last request, or is paused.

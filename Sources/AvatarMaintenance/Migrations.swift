@@ -1,3 +1,4 @@
+public import AvatarStore
 public import AvatarCore
 import AvatarFiles
 import AvatarIndex

@@ -1,3 +1,4 @@
+import AvatarStore
 package import AvatarCore
 import AvatarFiles
 import Foundation

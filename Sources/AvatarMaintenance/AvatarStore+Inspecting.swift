@@ -1,3 +1,4 @@
+public import AvatarStore
 public import AvatarCore
 import AvatarFiles
 import AvatarIndex
@@ -64,8 +65,10 @@ extension AvatarStore {
             states: counted.states,
             hosts: counted.hosts,
             pausedHosts: ailing.count { $0.until != nil },
-            failingHosts: ailing.compactMap(FailingHost.init).sorted { ($1.failures, $0.host) < ($0.failures, $1.host) }
-                .prefix(Self.mostFailingHosts).map(\.self),
+            failingHosts: ailing.compactMap { FailingHost($0) }.sorted {
+                ($1.failures, $0.host) < ($0.failures, $1.host)
+            }
+            .prefix(Self.mostFailingHosts).map(\.self),
             oldestAccess: counted.oldestAccessMicroseconds.map { Timestamp(milliseconds: $0 / 1000) },
             newestAccess: counted.newestAccessMicroseconds.map { Timestamp(milliseconds: $0 / 1000) },
             schemaVersion: counted.schemaVersion,

@@ -1,3 +1,4 @@
+public import AvatarStore
 public import AvatarCore
 import AvatarFiles
 import AvatarImages
@@ -235,16 +236,16 @@ private actor PictureImport {
 
     /// Stages and commits one image.
     private func commit(_ picture: ImportedPicture, _ image: ImageDescription) async throws {
-        let writable = try parts.requireWritable()
-        let staged = try intake.stage(picture.bytes, in: picture.storageClass, at: writable.places)
-        let change = Change(
-            key: picture.key,
-            sourceURL: picture.sourceURL,
+        try await parts.commit(
+            picture.bytes,
+            for: picture.key,
+            from: picture.sourceURL,
             host: picture.host,
+            validation: picture.sourceURL == nil ? nil : .dueAt(parts.clock.now()),
             owners: picture.owners,
-            content: .image(staged, validation: picture.sourceURL == nil ? nil : .dueAt(parts.clock.now()))
+            in: picture.storageClass,
+            checkedBy: intake
         )
-        try await writable.writer.commitNow(change, RoomRules(intake.limits)).requireStored(picture.key)
     }
 }
 

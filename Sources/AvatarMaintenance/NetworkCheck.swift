@@ -1,3 +1,4 @@
+import AvatarStore
 import AvatarCore
 
 #if HTTPOrigin

@@ -1,3 +1,4 @@
+import AvatarStore
 import AvatarCore
 import AvatarFiles
 import AvatarIndex

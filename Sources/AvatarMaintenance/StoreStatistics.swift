@@ -1,3 +1,4 @@
+import AvatarStore
 public import AvatarCore
 
 /// Counts and bytes of a store.

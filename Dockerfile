@@ -16,7 +16,7 @@ RUN . scripts/lib.sh; need sqlite openssl curl decoders; build_release; build_de
 
 FROM debian:bookworm-slim
 # hadolint ignore=DL3008
-RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates libcurl4 liblcms2-2 \
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates libcurl4 liblcms2-2 libxml2 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --user-group --home-dir /var/lib/avatars --create-home --shell /usr/sbin/nologin avatars
 COPY --from=build /out /

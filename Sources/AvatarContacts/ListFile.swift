@@ -1,4 +1,4 @@
-internal import AvatarCore
+package import AvatarCore
 internal import Foundation
 
 /// The bytes of a list, in memory or in a file. Any range can be read any number of times.
@@ -124,6 +124,44 @@ final class ListFile: Sendable {
     }
 }
 
+/// A list that arrives piece by piece, in a temporary file that is unlinked at once.
+package final class ReceivedList: Sendable {
+    private let name: String
+    private let file: Int32
+
+    /// An empty list.
+    ///
+    /// - Throws: `unreadableList` if the file cannot be made; `name` is the name of the list in messages.
+    package init(name: String) throws(AvatarStoreError) {
+        self.name = name
+        file = try ListFile.unnamedFile(for: name)
+    }
+
+    deinit {
+        _ = close(file)
+    }
+
+    /// Appends `bytes`.
+    ///
+    /// - Throws: `unreadableList` if the file cannot be written.
+    package func append(_ bytes: [UInt8]) throws(AvatarStoreError) {
+        try ListFile.write(bytes[...], to: file, name: name)
+    }
+
+    /// The list so far.
+    ///
+    /// - Throws: `unreadableList` if the file cannot be read.
+    package func list(_ format: ContactList.Format) throws(AvatarStoreError) -> ContactList {
+        let copy = try ListFile.retrying("cannot read the temporary copy of the list", list: name) {
+            fcntl(file, F_DUPFD_CLOEXEC, 0)
+        }
+        return ContactList(
+            source: ListSource(name: name, file: try ListFile(descriptor: copy, name: name)),
+            format: format
+        )
+    }
+}
+
 extension ListFile {
     /// Copies `input` from its current offset to its end into a temporary file. `input` stays open.
     ///
@@ -142,7 +180,7 @@ extension ListFile {
     }
 
     /// Creates an empty file and unlinks it, so that only this process can reach it.
-    private static func unnamedFile(for name: String) throws(AvatarStoreError) -> Int32 {
+    fileprivate static func unnamedFile(for name: String) throws(AvatarStoreError) -> Int32 {
         let directory = FileManager.default.temporaryDirectory
         let problem = "cannot create a temporary copy of the list in \(directory.path)"
         let path = directory.appending(path: "avatars-list-\(UUID().uuidString)").path

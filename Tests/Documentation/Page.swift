@@ -20,7 +20,9 @@ struct Page {
     static func all(in folder: String) throws -> [Page] {
         let names = FileManager.default.enumerator(atPath: root.appending(path: folder).path)?.allObjects ?? []
         return try names.compactMap { $0 as? String }.sorted()
-            .filter { $0.hasSuffix(".md") || $0.hasSuffix(".swift") }.map { try Page(folder + "/" + $0) }
+            .filter { !$0.contains(".build/") && ($0.hasSuffix(".md") || $0.hasSuffix(".swift")) }.map {
+                try Page(folder + "/" + $0)
+            }
     }
 
     /// The lines, without indentation and without the `///` of a comment.

@@ -55,7 +55,7 @@ struct ListAtURL: Sendable {
         configuration.allowsPrivateNetworks = true
         configuration.maximumRedirects = 0
         let client = try HTTPOrigin(configuration: configuration)
-        let copy = try TemporaryCopy()
+        let copy = try ReceivedList(name: name)
         do {
             try await client.send(OriginRequest(url: url, fields: [.accept: "*/*"])) { response in
                 try require(response.head)
@@ -65,12 +65,12 @@ struct ListAtURL: Sendable {
                     guard size <= Self.maximumBytes else {
                         throw unreadable("is larger than 1 GiB, the limit of a list")
                     }
-                    try copy.write(chunk)
+                    try copy.append(chunk)
                 }
             }
             try await client.shutdown()
             guard let format = format ?? ContactList.Format(path: path) else { throw unreadable("needs --format") }
-            return try copy.list(named: name, format)
+            return try copy.list(format)
         } catch let error as OriginError {
             try await client.shutdown()
             switch error.kind {
@@ -115,42 +115,5 @@ extension AvatarKey {
             text = text[..<start] + text[text.index(after: end)...]
         }
         return String(text)
-    }
-}
-
-/// A temporary file that is unlinked at once.
-private final class TemporaryCopy: Sendable {
-    private let descriptor: Int32
-
-    /// - Throws: `storage` if it cannot be made.
-    init() throws {
-        let folder = FileManager.default.temporaryDirectory.path
-        let path = "\(folder)/avatars-list-\(UUID().uuidString)"
-        descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Self.failure("cannot create a temporary file in \(folder)") }
-        unlink(path)
-    }
-
-    deinit {
-        _ = close(descriptor)
-    }
-
-    func write(_ bytes: [UInt8]) throws {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
-            guard count >= 0 || errno == EINTR else { throw Self.failure("cannot write a temporary file") }
-            rest = rest.dropFirst(max(0, count))
-        }
-    }
-
-    /// The list that was written.
-    func list(named name: String, _ format: ContactList.Format) throws -> ContactList {
-        guard lseek(descriptor, 0, SEEK_SET) == 0 else { throw Self.failure("cannot read a temporary file") }
-        return try ContactList.open(descriptor: descriptor, name: name, format: format)
-    }
-
-    private static func failure(_ step: String) -> AvatarStoreError {
-        AvatarStoreError(.storage, "The program \(step): \(String(cString: strerror(errno))).")
     }
 }

@@ -77,6 +77,7 @@ let package = Package(
             name: "StoreBenchmark",
             dependencies: [
                 "BenchmarkFigures",
+                .product(name: "AvatarMaintenance", package: "AvatarStore"),
                 .product(name: "AvatarStore", package: "AvatarStore"),
                 .product(name: "AvatarStoreTesting", package: "AvatarStore"),
                 .product(name: "GRDB", package: "GRDB.swift"),

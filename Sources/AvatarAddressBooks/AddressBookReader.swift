@@ -78,15 +78,19 @@ struct AddressBookReader: ~Copyable {
 
     /// Throws unless the server says that `book` is gone. Its absence from a list may be a fault of the moment.
     private mutating func requireGone(_ book: SourceBook) async throws {
-        let (answer, _) = try await client.send(
+        let (answer, path) = try await client.send(
             "PROPFIND",
             book.path,
             depth: 0,
             body: Self.propfind("<d:resourcetype/>"),
             limit: Self.mostBatchBytes
         )
-        guard [403, 404, 410].contains(answer.status) else {
-            throw client.problem("no longer lists the book \(book.path), but still has it")
+        // It is elsewhere now if it redirects.
+        guard [404, 410].contains(answer.status) || path != book.path else {
+            throw client.problem(
+                "no longer lists the book \(book.path), but still has it; `avatars sources --forget \(server.url)` forgets all "
+                    + "of its books"
+            )
         }
     }
 
@@ -121,7 +125,8 @@ struct AddressBookReader: ~Copyable {
         for begin in begins {
             guard let found = try await properties(of: begin, depth: 0) else {
                 // A book that was here is not all books.
-                let wasBook = try update.home == nil && update.books().contains { $0.path == server.path }
+                let path = server.path.isCollectionPath ? server.path : server.path + "/"
+                let wasBook = try update.home == nil && update.books().contains { $0.path == path }
                 guard !wasBook else { throw client.problem("does not have the book any more") }
                 continue
             }
@@ -417,12 +422,7 @@ struct AddressBookReader: ~Copyable {
     /// Reads those of `cards` whose ETags differ from the ones in the index.
     private mutating func readChanged(_ cards: [ListedCard], in book: SourceBook) async throws {
         try await update.flush()
-        let known = try update.known(cards.map(\.path), in: book)
-        let changed = cards.filter { card in
-            guard !update.isFull, let known = known[card.path] else { return true }
-            guard let etag = card.etag else { return !known.isErased }
-            return known.validator != etag
-        }
+        let changed = try await update.changed(among: cards, in: book, path: \.path, validator: \.etag)
         try await read(changed, in: book)
     }
 
@@ -500,7 +500,7 @@ struct AddressBookReader: ~Copyable {
             try await update.put(fault: reason, at: card.path, validator: card.etag ?? "", in: book)
         case 200:
             let bytes = try answer.body.read(at: 0, limit: answer.body.count)
-            try await put(Array(bytes), of: card, etag: nil, in: book)
+            try await put(Array(bytes), of: card, etag: answer.etag, in: book)
         case 404, 410: try await update.remove([card.path], in: book)
         default:
             let reason = "the server responds with status \(answer.status)"

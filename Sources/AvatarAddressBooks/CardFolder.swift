@@ -30,20 +30,25 @@ private struct CardFolderReader {
     /// - Throws: `unreadableList` if the folder or one below it cannot be read; an error of the disk or the index;
     ///   `CancellationError`.
     func run() async throws {
-        let names = try names()
+        // Encoded, because Swift takes two spellings of an accent for one name.
+        let files = try names().map { (name: $0, path: DAVPath.canonical($0)) }
         let book = try await update.book(at: "/")
-        for start in stride(from: 0, to: names.count, by: 512) {
+        var present: Set<String> = []
+        for start in stride(from: 0, to: files.count, by: 512) {
             try Task.checkCancellation()
-            let page = Array(names[start..<min(start + 512, names.count)])
-            let known = try update.known(page, in: book)
-            for name in page {
-                guard let validator = Self.validator(place(name)) else { continue }
-                if !update.isFull, let known = known[name], known.validator == validator { continue }
-                try await read(name, validator, in: book)
+            guard update.millisecondsLeft > 0 else {
+                let message = "The folder \(folder) was not read to its end within the time limit."
+                throw AvatarStoreError(.fetchFailed, message, failure: .timeout)
+            }
+            let page = files[start..<min(start + 512, files.count)].compactMap { file in
+                Self.validator(place(file.name)).map { File(name: file.name, path: file.path, validator: $0) }
+            }
+            for file in page { present.insert(file.path) }
+            for file in try await update.changed(among: page, in: book, path: \.path, validator: \.validator) {
+                try await read(file, in: book)
             }
             try await update.flush()
         }
-        let present = Set(names)
         var last = ""
         while true {
             let page = try update.paths(in: book, after: last)
@@ -53,24 +58,38 @@ private struct CardFolderReader {
         }
     }
 
+    /// A file of the folder.
+    private struct File {
+        /// Below the folder.
+        let name: String
+        /// Its name in the index.
+        let path: String
+        let validator: String
+    }
+
     private func place(_ name: String) -> String { folder + "/" + name }
 
-    private func read(_ name: String, _ validator: String, in book: SourceBook) async throws {
+    private func read(_ file: File, in book: SourceBook) async throws {
         var status = stat()
-        if stat(place(name), &status) == 0, status.st_size > Self.mostFileBytes {
+        if stat(place(file.name), &status) == 0, status.st_size > Self.mostFileBytes {
             let fault = "the file is larger than 64 MiB; sync it as a list"
-            return try await update.put(fault: fault, at: name, validator: validator, in: book)
+            return try await update.put(fault: fault, at: file.path, validator: file.validator, in: book)
         }
         do {
             var records: [ContactRecord] = []
-            let list = try ContactList.open(file: place(name), format: .vcard)
+            let list = try ContactList.open(file: place(file.name), format: .vcard)
             for try await record in list { records.append(record) }
-            // A program that was writing it meanwhile may have written the rest.
-            let isSame = Self.validator(place(name)) == validator
-            try await update.put(records, at: name, validator: isSame ? validator : nil, in: book)
+            // A program was writing it meanwhile. The next sync reads the whole.
+            guard Self.validator(place(file.name)) == file.validator else { return }
+            try await update.put(records, at: file.path, validator: file.validator, in: book)
         } catch let error as AvatarStoreError where error.code == .unreadableList {
-            guard Self.validator(place(name)) != nil else { return try await update.remove([name], in: book) }
-            try await update.put(fault: error.reason(without: place(name)), at: name, validator: nil, in: book)
+            guard Self.validator(place(file.name)) != nil else { return try await update.remove([file.path], in: book) }
+            try await update.put(
+                fault: error.reason(without: place(file.name)),
+                at: file.path,
+                validator: nil,
+                in: book
+            )
         }
     }
 

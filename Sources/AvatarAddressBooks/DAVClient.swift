@@ -12,6 +12,7 @@ final class DAVClient {
         let body: DAVBody
         /// Whether the body is larger than the limit, and was cut off.
         let isTooLarge: Bool
+        let etag: String?
     }
 
     private let server: CardDAVServer
@@ -106,7 +107,8 @@ final class DAVClient {
                 }
                 try body.finish()
                 return (
-                    Answer(status: head.status, body: body, isTooLarge: isTooLarge), head.fields[.location],
+                    Answer(status: head.status, body: body, isTooLarge: isTooLarge, etag: head.fields[.eTag]),
+                    head.fields[.location],
                     head.fields[values: .wwwAuthenticate]
                 )
             }

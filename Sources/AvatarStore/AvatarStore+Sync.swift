@@ -131,6 +131,9 @@ extension AvatarStore {
             index,
             try known.map { .init(name: $0.name, books: try index.books(of: $0.id), photos: SourcePhotos()) }
         )
+        guard records is any RepeatableRecords else {
+            return try await preview(try listed(OnceRecords(first: cards, second: records), named), named)
+        }
         return try await preview(try listed(JoinedRecords(first: cards, second: records), named), named)
     }
 
@@ -252,9 +255,9 @@ extension AvatarStore {
     /// A contact whose card is gone, or has no picture any more, is unlinked unless another source or list names it, whatever
     /// `SyncOptions.prunes` says; not if more than half of the contacts of a source, and more than 20, are gone
     /// (`SyncOptions.prunesAll`). A source that cannot be read keeps its contacts; `SyncReport.sources` tells why, and the others go
-    /// on.
+    /// on. They are asked within half of `SyncOptions.timeLimit`, and not at all with the policy `offline`.
     ///
-    /// - Throws: as `sync(_:options:total:progress:)`.
+    /// - Throws: as `sync(_:options:total:progress:)`; `CancellationError` if the task is cancelled while a source is asked.
     public func sync(
         from sources: [ContactSource],
         options: SyncOptions = SyncOptions(),
@@ -286,7 +289,8 @@ extension AvatarStore {
                 isFull: options.comparesAll,
                 asksByEmail: !options.emailSources.isEmpty,
                 isOffline: options.policy == .offline,
-                until: options.timeLimit.map { begun + $0 },
+                // The rest is for the images.
+                until: options.timeLimit.map { begun + $0 / 2 },
                 spooledTo: makeSpool
             )
             let cards = try update.records()

@@ -618,7 +618,8 @@ struct AddressBookTests {
     @Test func bookThatIsGoneForAMomentStaysTheOnlyOne() async throws {
         try await Self.with { fixture, server in
             server.put("ada", Self.photo(1))
-            let source = ContactSource.cardDAV(try CardDAVServer(url: server.url(BookServer.book)))
+            // As people write it, without the slash.
+            let source = ContactSource.cardDAV(try CardDAVServer(url: server.url(String(BookServer.book.dropLast()))))
             _ = try await sync(fixture, source)
             server.faults.hidesBook = true
             let report = try await sync(fixture, source)
@@ -674,6 +675,42 @@ struct AddressBookTests {
             let report = try await fixture.store.sync(from: [source], options: options)
             #expect(report.sources.first?.failure?.message.contains("within the time limit") == true)
             #expect(server.takeRequests().isEmpty)
+        }
+    }
+
+    @Test func offlineSyncUnlinksNothingAfterAFailedOne() async throws {
+        try await Self.with { fixture, server in
+            let source = try source(server)
+            for name in ["ada", "ben", "cid"] { server.put(name, Self.photo(1)) }
+            _ = try await sync(fixture, source)
+            server.delete("ada")
+            server.faults.pageSize = 1
+            server.put("ben", Self.photo(2))
+            _ = server.takeRequests()
+            // The first page is done, and the second is refused.
+            server.faults.statusAfter = (2, 503)
+            #expect(try await sync(fixture, source).sources.first?.failure != nil)
+            var options = SyncOptions()
+            options.policy = .offline
+            options.prunes = true
+            #expect(try await fixture.store.sync(from: [source], options: options).unlinked == 0)
+            #expect(try fixture.store.namedLists().first?.failure != nil)
+            server.faults.statusAfter = nil
+            #expect(try await sync(fixture, source).unlinked == 1)
+        }
+    }
+
+    @Test func erasedContactStaysAwayWhenASyncNeedsMore() async throws {
+        try await Self.with { fixture, server in
+            let source = try source(server)
+            server.put("ada", "EMAIL:ada@example.org", Self.photo(1))
+            server.put("ben", "EMAIL:ben@example.org", Self.photo(2))
+            _ = try await sync(fixture, source)
+            _ = try await fixture.store.remove(contact: "ada", erasing: true)
+            try await fixture.store.set(.keepAddresses, to: 1)
+            let report = try await sync(fixture, source)
+            #expect(report.sources.map(\.isFull) == [true])
+            #expect(report.contacts == 1)
         }
     }
 

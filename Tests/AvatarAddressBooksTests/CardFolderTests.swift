@@ -79,6 +79,47 @@ struct CardFolderTests {
         }
     }
 
+    /// A file may have several cards.
+    @Test func erasedContactLeavesTheOthersOfItsFile() async throws {
+        try await StoreFixture.withStore { fixture in
+            let folder = Folder()
+            try folder.write("team.vcf", ["ada-lovelace", "ben", "cid"].map { Self.card($0) }.joined())
+            _ = try await sync(fixture, folder.path)
+            let receipt = try await fixture.store.remove(contact: "ada-lovelace", erasing: true)
+            #expect(receipt.isErased && receipt.traces.isEmpty, "\(receipt.traces)")
+            try folder.write("other.vcf", Self.card("dan"))
+            let report = try await sync(fixture, folder.path)
+            #expect(report.unlinked == 0)
+            #expect(try ids(fixture) == ["ben", "cid", "dan"])
+        }
+    }
+
+    @Test func recordThatCannotBeReadKeepsItsContact_andTheOthersGoOn() async throws {
+        try await StoreFixture.withStore { fixture in
+            let folder = Folder()
+            try folder.write("team.vcf", Self.card("ada") + Self.card("ben"))
+            _ = try await sync(fixture, folder.path)
+            let broken = "BEGIN:VCARD\nVERSION:3.0\nUID:b\u{0}n\nFN:ben\nEND:VCARD\n"
+            try folder.write("team.vcf", Self.card("ada", photo: 2) + broken + Self.card("cid"))
+            let report = try await sync(fixture, folder.path)
+            #expect(report.unlinked == 0)
+            #expect(try Set(ids(fixture)).isSuperset(of: ["ada", "ben", "cid"]))
+        }
+    }
+
+    @Test func namesAreToldApartByTheirBytes() async throws {
+        try await StoreFixture.withStore { fixture in
+            let folder = Folder()
+            try folder.write("e\u{301}.vcf", Self.card("ada"))
+            _ = try await sync(fixture, folder.path)
+            try folder.remove("e\u{301}.vcf")
+            try folder.write("\u{e9}.vcf", Self.card("ada"))
+            let report = try await sync(fixture, folder.path)
+            #expect(report.sources.map(\.cards) == [1] && report.duplicates == 0)
+            #expect(try await sync(fixture, folder.path).sources.map(\.changed) == [0])
+        }
+    }
+
     @Test func linksToFilesAreRead_andLinksToFoldersAreNot() async throws {
         try await StoreFixture.withStore { fixture in
             let folder = Folder()

@@ -92,6 +92,15 @@ struct AddressBookCommandTests {
         }
     }
 
+    @Test func folderThatIsNotMountedStopsNoOther() async throws {
+        try await Self.with { workplace, server in
+            let run = try await workplace.start(["sync", "cards", server.url(), "--json"] + Self.login).end()
+            #expect(run.status == 2)
+            #expect(run.messages.contains("does not exist"))
+            #expect(try run.object.number("contacts") == 1)
+        }
+    }
+
     @Test func netrcHasTheLogin() async throws {
         try await Self.with { workplace, server in
             _ = try workplace.write(".netrc", "machine 127.0.0.1 login ada password \"a secret & more\"\n")

@@ -141,7 +141,8 @@ package final class BookServer: Sendable {
         _ body: String,
         _ state: State
     ) -> LoopbackOrigin.Response {
-        if state.faults.hidesBook, request.path == book { return status(404) }
+        if state.faults.hidesBook, request.path == book || request.path + "/" == book { return status(404) }
+        if request.path + "/" == book { return LoopbackOrigin.Response(status: 301, headers: ["Location": book]) }
         switch (kind, request.path) {
         case ("PROPFIND", Self.book) where request.headers["Depth"] == "1": return Self.members(state)
         case ("PROPFIND", Self.book): return Self.multistatus([Self.bookProperties(state)])

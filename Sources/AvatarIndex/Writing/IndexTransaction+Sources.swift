@@ -37,6 +37,11 @@ extension IndexTransaction {
         try run(KeepsHits("UPDATE source SET keeps = ?2 WHERE id = ?1 AND keeps <> ?2"), [source, contents.rawValue])
     }
 
+    /// What the records of the cards of `source` have.
+    package func contents(of source: Int) throws -> SourceContents {
+        SourceContents(rawValue: Int(try integer("SELECT keeps FROM source WHERE id = ?", [source]) ?? 0) & 3)
+    }
+
     /// Records that no card of any source has `contents` any more.
     package func dropContents(_ contents: SourceContents) throws {
         try run(KeepsHits("UPDATE source SET keeps = keeps & ~?1 WHERE keeps & ?1 <> 0"), [contents.rawValue])
@@ -76,8 +81,18 @@ extension IndexTransaction {
 
     /// Whether the contact of the card with the SHA-256 `digest` of its path was erased, and the card has not changed since.
     package func isErased(_ digest: [UInt8], validator: String?, in book: Int64) throws -> Bool {
-        let sql = "SELECT 1 FROM source_erased WHERE book = ? AND path_sha256 = ? AND validator IS ?"
+        let sql = """
+            SELECT 1 FROM source_erased WHERE book = ? AND path_sha256 = ? AND (validator IS ? OR coalesce(validator, '') = '')
+            """
         return try hasRow(sql, [book, digest, validator])
+    }
+
+    /// Sets the validator of the card of an erased contact, which had none.
+    package func setErasedValidator(_ validator: String, of digest: [UInt8], in book: Int64) throws {
+        try run(
+            KeepsHits("UPDATE source_erased SET validator = ? WHERE book = ? AND path_sha256 = ?"),
+            [validator, book, digest]
+        )
     }
 
     /// Forgets that the contact of the card with the SHA-256 `digest` of its path was erased.
@@ -136,6 +151,11 @@ extension IndexTransaction {
             ),
             [source]
         )
+    }
+
+    /// Records that the photos of the card at `path` are in the store.
+    package func settleCard(at path: String, in book: Int64) throws {
+        try run(KeepsHits("UPDATE source_card SET is_pending = 0 WHERE book = ? AND path = ?"), [book, path])
     }
 
     /// Records that the card at `path` has to be read again.

@@ -45,6 +45,8 @@ package final class SourceUpdate {
     let source: SourceRecord
     /// Whether all cards are read, whatever the tokens and ETags say.
     package let isFull: Bool
+    /// Whether cards of erased contacts are read too.
+    package let readsErased: Bool
     /// What the records have of the contacts.
     let contents: SourceContents
     private let asksByEmail: Bool
@@ -70,8 +72,10 @@ package final class SourceUpdate {
         contents: SourceContents,
         asksByEmail: Bool,
         isFull: Bool,
+        readsErased: Bool,
         deadline: ContinuousClock.Instant?
     ) {
+        self.readsErased = readsErased
         (self.asksByEmail, self.deadline) = (asksByEmail, deadline)
         (self.source, self.index, self.writer, self.makeSpool) = (source, index, writer, makeSpool)
         (self.contents, self.isFull) = (contents, isFull)
@@ -107,9 +111,35 @@ package final class SourceUpdate {
     /// The books, in the order of their paths.
     package func books() throws -> [SourceBook] { try index.books(of: source.id) }
 
-    /// Those of the cards at `paths` that are known.
-    package func known(_ paths: [String], in book: SourceBook) throws -> [String: KnownCard] {
-        try index.known(paths, in: book.id, digest: ContentDigest.ofPath)
+    /// Those of `cards`, with their validators now, that have to be read: new and changed ones. A card of an erased contact stays away
+    /// until it changes; without a validator, it is taken as it is now.
+    ///
+    /// - Parameter validator: the one of a card now; `nil` if the source tells none.
+    package func changed<Card>(
+        among cards: [Card],
+        in book: SourceBook,
+        path: (Card) -> String,
+        validator: (Card) -> String?
+    ) async throws -> [Card] {
+        let known = try index.known(cards.map(path), in: book.id, digest: ContentDigest.ofPath)
+        var adopted: [(path: String, validator: String)] = []
+        let changed = cards.filter { card in
+            guard let known = known[path(card)] else { return true }
+            let now = validator(card)
+            guard known.isErased, !readsErased else { return isFull || now == nil || known.validator != now }
+            guard known.validator ?? "" == "" else { return now != nil && known.validator != now }
+            if let now { adopted.append((path(card), now)) }
+            return false
+        }
+        let (found, id) = (adopted, book.id)
+        if !found.isEmpty {
+            try await writer.write { transaction in
+                for card in found {
+                    try transaction.setErasedValidator(card.validator, of: ContentDigest.ofPath(card.path), in: id)
+                }
+            }
+        }
+        return changed
     }
 
     /// A page of the paths of the cards of `book` after `path`; an empty one is the last.
@@ -155,16 +185,22 @@ package final class SourceUpdate {
     /// Records the contacts of a card that was read.
     package func put(_ records: [ContactRecord], at path: String, validator: String?, in book: SourceBook) async throws
     {
-        let contacts = records.compactMap { if case .contact(let contact) = $0 { contact } else { nil } }
+        var contacts = records.compactMap { if case .contact(let contact) = $0 { contact } else { nil } }
         let reasons = records.compactMap { if case .unreadable(_, let reason, _, _) = $0 { reason } else { nil } }
-        if let reason = reasons.first {
-            return try await put(fault: reason, at: path, validator: validator, in: book)
-        }
         guard !contacts.isEmpty else {
-            return try await put(fault: "it has no card", at: path, validator: validator, in: book)
+            let fault = reasons.first ?? "it has no card"
+            return try await put(fault: fault, at: path, validator: validator, in: book)
         }
         report.changed += 1
+        if !reasons.isEmpty {
+            // A record that cannot be read keeps the contact that it had.
+            report.unreadable += 1
+            let ids = Set(contacts.map(\.id))
+            let former = try index.card(at: path, in: book.id).map { SourceRecords.decode($0.records) } ?? []
+            contacts += former.filter { !ids.contains($0.id) }
+        }
         var card = SourceCard(path: path, validator: validator, records: SourceRecords.encode(contacts, contents))
+        card.fault = reasons.first
         if contacts.contains(where: \.hasPhoto) {
             card.isPending = true
             try photos.add(contacts, of: path, in: book.id, makeSpool)
@@ -204,14 +240,13 @@ package final class SourceUpdate {
         guard !waiting.isEmpty else { return }
         let cards = waiting
         waiting = []
-        let (contents, isFull) = (contents, isFull)
-        let asksByEmail = asksByEmail
+        let (contents, readsErased, asksByEmail, id) = (contents, readsErased, asksByEmail, source.id)
         try await writer.write { transaction in
             // Another process may have turned a setting off, or erased a contact, since the cards were read.
-            let allowed = try transaction.allowedContents(asksByEmail: asksByEmail)
+            let allowed = try transaction.allowedContents(asksByEmail: asksByEmail, of: id)
             for (card, book) in cards {
                 let digest = ContentDigest.ofPath(card.path)
-                if !isFull, try transaction.isErased(digest, validator: card.validator, in: book) { continue }
+                if !readsErased, try transaction.isErased(digest, validator: card.validator, in: book) { continue }
                 var card = card
                 if !allowed.isSuperset(of: contents) {
                     card.records = SourceRecords.encode(SourceRecords.decode(card.records), allowed)

@@ -9,6 +9,8 @@ final class SourceSync {
     private let index: AvatarIndex
     private let writer: StoreWriter
     private let logger: Logger
+    /// Whether no source is asked.
+    private var isOffline = false
     /// The updates, in the order of the names of their sources.
     private var updates: [SourceUpdate] = []
     /// The contacts that each source with changes names now.
@@ -37,13 +39,14 @@ final class SourceSync {
         until deadline: ContinuousClock.Instant?,
         spooledTo makeSpool: @escaping @Sendable () throws -> RecordSpool
     ) async throws {
-        let contents = try await writer.write { try $0.allowedContents(asksByEmail: asksByEmail) }
+        self.isOffline = isOffline
         for source in sources.sorted(by: { $0.name < $1.name }) {
             try await writer.write { _ = try $0.number(ofSource: source.name, kind: source.kind.number) }
             guard let known = try index.source(named: source.name) else { continue }
+            let contents = try await writer.write { try $0.allowedContents(asksByEmail: asksByEmail, of: known.id) }
             // What an earlier sync left out is in the cards only.
             let hasCards = try index.cardCount(of: known) > 0
-            let isFull = isFull || hasCards && !known.keeps.isSuperset(of: contents)
+            let readsAll = isFull || hasCards && !known.keeps.isSuperset(of: contents)
             let kept = hasCards ? known.keeps.intersection(contents) : contents
             try await writer.write { try $0.setContents(kept, of: known.id) }
             let update = SourceUpdate(
@@ -53,7 +56,8 @@ final class SourceSync {
                 makeSpool: makeSpool,
                 contents: contents,
                 asksByEmail: asksByEmail,
-                isFull: isFull,
+                isFull: readsAll,
+                readsErased: isFull,
                 deadline: deadline
             )
             var failure: AvatarStoreError?
@@ -68,14 +72,14 @@ final class SourceSync {
             }
             try await update.flush()
             try update.end(failure)
-            if failure == nil, isFull, !isOffline {
+            if failure == nil, readsAll, !isOffline {
                 try await writer.write { transaction in
-                    let allowed = try transaction.allowedContents(asksByEmail: asksByEmail)
+                    let allowed = try transaction.allowedContents(asksByEmail: asksByEmail, of: known.id)
                     try transaction.setContents(contents.intersection(allowed), of: known.id)
                 }
             }
             updates.append(update)
-            if failure == nil, try index.source(named: source.name)?.isSettled == false {
+            if failure == nil, !isOffline, try index.source(named: source.name)?.isSettled == false {
                 named[known.id] = FingerprintSet()
                 former[known.id] = try index.contactCount(of: known)
             }
@@ -108,8 +112,8 @@ final class SourceSync {
         for id in named.keys where mask & (1 << Int64(id)) != 0 { _ = named[id]?.insert(contact) }
     }
 
-    /// Whether a source could not be read, so that its cards are not all of them.
-    var hasFailure: Bool { updates.contains { $0.report.failure != nil } }
+    /// Whether a source could not be read, or was not asked, so that its cards may not be all of them.
+    var hasFailure: Bool { isOffline || updates.contains { $0.report.failure != nil } }
 
     /// Notes that the store does not have the photo of `key`.
     func noteMissingPhoto(_ key: AvatarKey) { withoutPhoto.insert(key) }
@@ -205,15 +209,45 @@ final class SourceSync {
     ///   - isComplete: whether all records were planned and all photos saved.
     /// - Throws: an error of the index or the disk.
     func end(at time: Timestamp, isComplete: Bool) async throws {
+        guard !isOffline else { return }
         for update in updates {
             let isSettled = isComplete && settled.contains(update.source.id)
             let (id, failure) = (update.source.id, update.report.failure?.message)
             let lost = isComplete ? try cardsWithoutPhoto(of: update) : []
+            let saved = isComplete ? [] : try savedCards(of: update)
             try await writer.write { transaction in
                 if isComplete { try transaction.settleCards(of: id) }
+                for card in saved { try transaction.settleCard(at: card.path, in: card.book) }
                 for card in lost { try transaction.invalidateCard(at: card.path, in: card.book) }
                 try transaction.endSync(of: id, at: time, failure: failure, isSettled: isSettled)
             }
+        }
+    }
+
+    /// The cards of a sync that ended early whose photos the store has, so that they need not be read again.
+    private func savedCards(of update: SourceUpdate) throws -> [(path: String, book: Int64)] {
+        var found: [(path: String, book: Int64)] = []
+        for book in try update.books() {
+            var last = ""
+            while true {
+                let page = try index.cards(in: book.id, after: last, limit: 512, isUnread: true)
+                guard let end = page.last else { break }
+                last = end.path
+                for card in page where try SourceRecords.decode(card.records).allSatisfy(hasPhotos) {
+                    found.append((card.path, book.id))
+                }
+            }
+        }
+        return found
+    }
+
+    private func hasPhotos(_ contact: Contact) throws -> Bool {
+        guard let listed = ListedPhotos(contact) else { return true }
+        return try listed.photos.allSatisfy { photo in
+            guard let entry = try index.entry(for: listed.key(of: photo.number)), entry.file != nil else {
+                return false
+            }
+            return entry.sha256 == photo.sha256
         }
     }
 

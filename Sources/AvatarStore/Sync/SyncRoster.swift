@@ -193,7 +193,16 @@ extension StoreWriter {
             let page = try transaction.cards(after: last, limit: 1024)
             guard let end = page.last else { return paths }
             last = (end.book, end.card.path)
-            for (book, card) in page where SourceRecords.decode(card.records).contains(where: { $0.id == contact }) {
+            for (book, card) in page {
+                let contacts = SourceRecords.decode(card.records)
+                let others = contacts.filter { $0.id != contact }
+                guard others.count < contacts.count else { continue }
+                guard others.isEmpty else {
+                    // A file with several cards stays. It is read again when it changes.
+                    let records = SourceRecords.encode(others, [.names, .addresses])
+                    try transaction.setRecords(records, of: card.path, in: book)
+                    continue
+                }
                 try transaction.erase(card, digest: ContentDigest.ofPath(card.path), in: book)
                 paths.append(card.path)
             }
@@ -213,9 +222,11 @@ extension StoreWriter {
 extension IndexTransaction {
     /// What the settings allow cards of sources to keep of their contacts.
     ///
-    /// - Parameter asksByEmail: whether the sync asks e-mail sources, which needs digests of addresses.
-    func allowedContents(asksByEmail: Bool) throws -> SourceContents {
-        var contents: SourceContents = []
+    /// - Parameters:
+    ///   - asksByEmail: whether the sync asks e-mail sources, which needs digests of addresses.
+    ///   - source: the source, whose cards keep the digests that an earlier sync needed.
+    func allowedContents(asksByEmail: Bool, of source: Int) throws -> SourceContents {
+        var contents = try contents(of: source).intersection(.addresses)
         if try value(of: .keepNames) != 0 { contents.insert(.names) }
         if try asksByEmail || value(of: .keepAddresses) != 0 { contents.insert(.addresses) }
         return contents

@@ -54,14 +54,18 @@ struct AddressBookOptions: ParsableArguments {
     /// Whether `path` is an address book: the URL of a server, without `--format` and with a path that does not end like a list, or a
     /// folder.
     static func isAddressBook(_ path: String, format: ContactList.Format?) -> Bool {
-        guard ListAtURL.isURL(path) else { return isFolder(path) }
+        guard ListAtURL.isURL(path) else { return isFolder(path, format: format) }
         guard format == nil else { return false }
         return ContactList.Format(path: String(path.prefix { $0 != "?" && $0 != "#" })) == nil
     }
 
-    private static func isFolder(_ path: String) -> Bool {
+    /// Whether `path` is a folder, or may be one that is not mounted: nothing is there, and the name is not that of a list.
+    private static func isFolder(_ path: String, format: ContactList.Format?) -> Bool {
         var isFolder: ObjCBool = false
-        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+            return path != "-" && format == nil && ContactList.Format(path: path) == nil
+        }
+        return isFolder.boolValue
     }
 
     /// Checks the URLs and the formats of the address books among `paths`.

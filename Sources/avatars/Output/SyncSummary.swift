@@ -60,8 +60,8 @@ struct SyncSummary {
         let count = Wording.count(report.keptLeavers, "contact")
         let verb = planned == nil ? "unlinked" : "would unlink"
         return
-            "--prune \(verb) nothing: \(count) that the lists named before, more than half, are gone from them. Check the "
-            + "lists, and pass --prune-all to unlink the contacts."
+            "The sync \(verb) nothing: \(count) that a list or an address book named before, more than half, are gone from it. "
+            + "Check it, and pass --prune-all to unlink the contacts."
     }
 
     // MARK: JSON

@@ -200,7 +200,7 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        // What operators do with a store: backup, export, import, settings, statistics, diagnosis. A separate product, because a service
+        // The work of operators on a store: backup, export, import, settings, statistics, diagnosis. A separate product, because a service
         // that embeds the store needs none of it.
         .target(
             name: "AvatarMaintenance",

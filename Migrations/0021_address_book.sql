@@ -13,7 +13,7 @@ ALTER TABLE source ADD COLUMN account TEXT;
 -- 1: all contacts that are gone from the source have been unlinked.
 ALTER TABLE source ADD COLUMN is_settled INTEGER NOT NULL DEFAULT 1 CHECK (is_settled IN (0, 1));
 
--- What the records of its cards have of the contacts: 1 for names, 2 for digests of e-mail addresses.
+-- The parts of contacts that its cards keep: 1 for names, 2 for digests of e-mail addresses.
 ALTER TABLE source ADD COLUMN keeps INTEGER NOT NULL DEFAULT 0 CHECK (keeps BETWEEN 0 AND 3);
 
 CREATE TABLE source_book (

@@ -160,7 +160,7 @@ struct AddressBookReader: ~Copyable {
     /// The path of `reference` at this server; `nil` if it is at another one, to which no login is sent.
     private mutating func here(_ reference: String) -> String? {
         if let path = DAVPath.resolve(reference, at: server.base) { return path }
-        // What is no URL says nothing.
+        // A text that is no URL says nothing.
         if let other = try? CardDAVServer(url: reference) { elsewhere = other.url }
         return nil
     }

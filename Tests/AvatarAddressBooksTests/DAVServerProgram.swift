@@ -17,7 +17,7 @@ struct DAVServerProgram: Sendable {
                 .first { FileManager.default.isExecutableFile(atPath: $0) }
         }
 
-        /// What the programs need to find their modules.
+        /// The variables by which the programs find their modules.
         static let environment = tools.map { ["PYTHONPATH": $0] } ?? [:]
 
         static let installed = allCases.filter { $0.path != nil }

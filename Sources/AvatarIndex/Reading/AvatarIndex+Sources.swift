@@ -18,14 +18,14 @@ package struct SourceRecord: Sendable {
     package let account: String?
     /// Whether all contacts that are gone from it have been unlinked.
     package let isSettled: Bool
-    /// What the records of its cards have.
+    /// The parts of its contacts that its cards keep.
     package let keeps: SourceContents
 
     /// The bit of `named_by`.
     package var mask: Int64 { 1 << Int64(id) }
 }
 
-/// What the records of cards have of their contacts, besides ids and images.
+/// The parts of contacts that cards keep, besides ids and images.
 package struct SourceContents: OptionSet, Sendable {
     package let rawValue: Int
     package init(rawValue: Int) { self.rawValue = rawValue }
@@ -34,7 +34,7 @@ package struct SourceContents: OptionSet, Sendable {
     package static let addresses = SourceContents(rawValue: 2)
 }
 
-/// What the index knows of a card.
+/// A card as the index knows it.
 package struct KnownCard: Sendable {
     /// `nil` if it has to be read again.
     package let validator: String?

@@ -37,7 +37,7 @@ extension IndexTransaction {
         try run(KeepsHits("UPDATE source SET keeps = ?2 WHERE id = ?1 AND keeps <> ?2"), [source, contents.rawValue])
     }
 
-    /// What the records of the cards of `source` have.
+    /// The parts of contacts that the cards of `source` keep.
     package func contents(of source: Int) throws -> SourceContents {
         SourceContents(rawValue: Int(try integer("SELECT keeps FROM source WHERE id = ?", [source]) ?? 0) & 3)
     }

@@ -38,7 +38,7 @@ public struct ContactSource: Sendable {
 
 /// The state of one source while a sync brings it up to date.
 ///
-/// What is put here is in the index when `flush` returns, 64 cards in a transaction. It holds even if the update fails
+/// A card that is put here is in the index when `flush` returns, 64 cards in a transaction. It holds even if the update fails
 /// afterwards: the cards that were read are not read again.
 package final class SourceUpdate {
     /// The source in the index.
@@ -47,12 +47,12 @@ package final class SourceUpdate {
     package let isFull: Bool
     /// Whether cards of erased contacts are read too.
     package let readsErased: Bool
-    /// What the records have of the contacts.
+    /// The parts of contacts that cards keep.
     let contents: SourceContents
     private let asksByEmail: Bool
     /// The end of the time for the sync; `nil` without a limit.
     private let deadline: ContinuousClock.Instant?
-    /// What the update has found so far.
+    /// The findings so far.
     private(set) var report: SyncReport.Source
     /// The whole records of cards whose photos are not in the store yet.
     private(set) var photos = SourcePhotos()

@@ -44,7 +44,7 @@ final class SourceSync {
             try await writer.write { _ = try $0.number(ofSource: source.name, kind: source.kind.number) }
             guard let known = try index.source(named: source.name) else { continue }
             let contents = try await writer.write { try $0.allowedContents(asksByEmail: asksByEmail, of: known.id) }
-            // What an earlier sync left out is in the cards only.
+            // An earlier sync may have left parts out, which only the cards have.
             let hasCards = try index.cardCount(of: known) > 0
             let readsAll = isFull || hasCards && !known.keeps.isSuperset(of: contents)
             let kept = hasCards ? known.keeps.intersection(contents) : contents

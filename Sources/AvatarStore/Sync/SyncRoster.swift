@@ -220,7 +220,7 @@ extension StoreWriter {
 }
 
 extension IndexTransaction {
-    /// What the settings allow cards of sources to keep of their contacts.
+    /// The parts of contacts that the settings allow cards to keep.
     ///
     /// - Parameters:
     ///   - asksByEmail: whether the sync asks e-mail sources, which needs digests of addresses.

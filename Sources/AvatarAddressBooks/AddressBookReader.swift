@@ -3,7 +3,7 @@ import AvatarCore
 import AvatarIndex
 import AvatarStore
 
-/// One update: finds the books of a server, and brings the cards of each up to date.
+/// One update: brings the cards of each book of a server up to date.
 struct AddressBookReader: ~Copyable {
     private let server: CardDAVServer
     private let client: DAVClient
@@ -12,33 +12,15 @@ struct AddressBookReader: ~Copyable {
     private var batchSize = Self.largestBatch
     /// Whether the server refuses requests for several cards, so that each is read alone.
     private var readsAlone = false
-    /// Whether the server is known to have tokens, so that the older tag is not asked for: a server may have to compute it.
-    private let hasSyncTokens: Bool
-    /// Where another host has the books of the user.
-    private var elsewhere: String?
-    /// Whether the server has refused to tell of a resource.
-    private var isForbidden = false
 
-    /// - Throws: an error of the index.
-    init(_ server: CardDAVServer, _ client: DAVClient, _ update: SourceUpdate) throws {
+    init(_ server: CardDAVServer, _ client: DAVClient, _ update: SourceUpdate) {
         (self.server, self.client, self.update) = (server, client, update)
-        hasSyncTokens = try update.books().contains { $0.token?.hasPrefix("sync ") == true }
-    }
-
-    /// A book as the server has it now.
-    private struct Book {
-        var path: String
-        var name: String?
-        /// Its state: "sync " and the sync-token, or "tag " and the older tag; `nil` if the server tells neither.
-        var token: String?
     }
 
     private static let largestBatch = 100
     private static let mostListedBytes = 4 << 30
     private static let mostCards = 10_000_000
     private static let mostPages = 100_000
-    /// The most principals, and the most homes.
-    private static let mostPlaces = 8
     private static let mostBatchBytes = 64 << 20
     /// The limit of a vCard.
     private static let mostCardBytes = 33_600_000
@@ -47,8 +29,9 @@ struct AddressBookReader: ~Copyable {
     ///   nonsense; an error of the disk or the index; `CancellationError`.
     mutating func run() async throws {
         try requireSameUser()
-        let found = try await findBooks()
-        let books = try chosen(from: found)
+        var finder = try BookFinder(server, client, update)
+        let found = try await finder.findBooks()
+        let books = try finder.chosen(from: found)
         if let user = server.login?.user { try await update.setUser(user) }
         for book in books {
             let known = try await update.book(at: book.path)
@@ -57,7 +40,7 @@ struct AddressBookReader: ~Copyable {
         // At the end, because their cards may have moved to another book.
         for known in try update.books() where !books.contains(where: { $0.path == known.path }) {
             guard found.contains(where: { $0.path == known.path }) else {
-                try await requireGone(known)
+                try await finder.requireGone(known)
                 try await update.remove(known)
                 continue
             }
@@ -76,148 +59,10 @@ struct AddressBookReader: ~Copyable {
         }
     }
 
-    /// Throws unless the server says that `book` is gone. Its absence from a list may be a fault of the moment.
-    private mutating func requireGone(_ book: SourceBook) async throws {
-        let (answer, path) = try await client.send(
-            "PROPFIND",
-            book.path,
-            depth: 0,
-            body: Self.propfind("<d:resourcetype/>"),
-            limit: Self.mostBatchBytes
-        )
-        // It is elsewhere now if it redirects.
-        guard [404, 410].contains(answer.status) || path != book.path else {
-            throw client.problem(
-                "no longer lists the book \(book.path), but still has it; `avatars sources --forget \(server.url)` forgets all "
-                    + "of its books"
-            )
-        }
-    }
-
-    // MARK: Books
-
-    private static let bookProperties = """
-        <d:resourcetype/><d:displayname/><d:sync-token/><d:current-user-principal/><c:addressbook-home-set/>
-        """
-
-    /// The books that are named, or all.
-    private func chosen(from books: [Book]) throws -> [Book] {
-        guard !server.books.isEmpty else { return books }
-        let names = books.map { $0.name ?? DAVPath.name(of: $0.path) }
-        return try server.books.map { wanted in
-            guard let book = books.first(where: { $0.name == wanted || DAVPath.name(of: $0.path) == wanted }) else {
-                throw client.problem(
-                    "has no book \"\(wanted)\", but \(names.map { "\"\($0)\"" }.joined(separator: ", "))"
-                )
-            }
-            return book
-        }
-    }
-
-    /// Finds the books where they were, else from the URL on (RFC 6764 section 6).
-    private mutating func findBooks() async throws -> [Book] {
-        if let known = update.home {
-            var books: [Book] = []
-            for home in known.split(separator: "\n") { books += try await self.books(below: String(home)) }
-            if !books.isEmpty { return books }
-        }
-        let begins = server.path == "/" ? ["/.well-known/carddav", "/"] : [server.path, "/.well-known/carddav"]
-        for begin in begins {
-            guard let found = try await properties(of: begin, depth: 0) else {
-                // A book that was here is not all books.
-                let path = server.path.isCollectionPath ? server.path : server.path + "/"
-                let wasBook = try update.home == nil && update.books().contains { $0.path == path }
-                guard !wasBook else { throw client.problem("does not have the book any more") }
-                continue
-            }
-            if let book = found.first(where: \.resource.isAddressBook) {
-                try await update.setHome(nil)
-                return [Self.book(book.path, book.resource)]
-            }
-            let homes = try await homes(from: found)
-            var books: [Book] = []
-            for home in homes { books += try await self.books(below: home) }
-            guard !books.isEmpty else { continue }
-            try await update.setHome(homes.joined(separator: "\n"))
-            return books
-        }
-        if let elsewhere {
-            throw client.problem("has its books at \(elsewhere); name that URL")
-        }
-        throw isForbidden ? client.refusal(403) : client.problem("has no address book there")
-    }
-
-    /// The homes that the resources or their principals name.
-    private mutating func homes(from found: [(path: String, resource: DAVResource)]) async throws -> [String] {
-        var homes = found.flatMap(\.resource.homes)
-        for principal in found.flatMap(\.resource.principals).prefix(Self.mostPlaces) {
-            guard let path = here(principal) else { continue }
-            homes += try await properties(of: path, depth: 0)?.flatMap(\.resource.homes) ?? []
-        }
-        return homes.prefix(Self.mostPlaces).compactMap { here($0) }
-    }
-
-    /// The path of `reference` at this server; `nil` if it is at another one, to which no login is sent.
-    private mutating func here(_ reference: String) -> String? {
-        if let path = DAVPath.resolve(reference, at: server.base) { return path }
-        // A text that is no URL says nothing.
-        if let other = try? CardDAVServer(url: reference) { elsewhere = other.url }
-        return nil
-    }
-
-    private mutating func books(below home: String) async throws -> [Book] {
-        try await properties(of: home, depth: 1)?.filter(\.resource.isAddressBook)
-            .map { Self.book($0.path, $0.resource) }.sorted { $0.path < $1.path } ?? []
-    }
-
-    private static func book(_ path: String, _ resource: DAVResource) -> Book {
-        let token = resource.syncToken.flatMap { $0.isEmpty ? nil : "sync \($0)" }
-        let tag = resource.collectionTag.flatMap { $0.isEmpty ? nil : "tag \($0)" }
-        return Book(path: path, name: resource.displayName, token: token ?? tag)
-    }
-
-    /// The properties of the resource at `path`, and with depth 1 of its members; `nil` if there is none.
-    private mutating func properties(of path: String, depth: Int) async throws -> [(
-        path: String, resource: DAVResource
-    )]? {
-        let (answer, path) = try await client.send(
-            "PROPFIND",
-            path,
-            depth: depth,
-            body: Self.propfind(Self.bookProperties + (hasSyncTokens ? "" : "<x:getctag/>")),
-            limit: Self.mostBatchBytes
-        )
-        guard answer.status == 207, !answer.isTooLarge else {
-            if answer.status == 403 { isForbidden = true }
-            guard answer.status < 500 else { throw client.unreached("responds with status \(answer.status)") }
-            return nil
-        }
-        var reader = try MultistatusReader(answer.body)
-        var found: [(path: String, resource: DAVResource)] = []
-        do {
-            while let resource = try reader.next() {
-                guard let place = DAVPath.resolve(resource.href, at: server.base) else { continue }
-                found.append((place.isCollectionPath || !resource.isCollection ? place : place + "/", resource))
-            }
-        } catch is MultistatusReader.Malformed {
-            throw client.problem("responds with what is no WebDAV answer for \(path)")
-        }
-        return found
-    }
-
-    private static func propfind(_ properties: String) -> String {
-        """
-        <?xml version="1.0" encoding="utf-8"?><d:propfind \(namespaces)><d:prop>\(properties)</d:prop></d:propfind>
-        """
-    }
-
-    private static let namespaces =
-        #"xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:carddav" xmlns:x="http://calendarserver.org/ns/""#
-
     // MARK: Cards
 
     /// Reads what changed in `book` since the state that the index has.
-    private mutating func bring(_ book: SourceBook, upTo now: Book) async throws {
+    private mutating func bring(_ book: SourceBook, upTo now: FoundBook) async throws {
         if let token = book.token, !update.isFull {
             // First, because what follows leaves photos for the rest of this sync.
             try await readUnread(in: book)
@@ -320,7 +165,7 @@ struct AddressBookReader: ~Copyable {
     /// A report of what changed in `book` since `token`; `nil` if the server refuses it.
     private func report(_ book: SourceBook, since token: String) async throws -> Page? {
         let body = """
-            <?xml version="1.0" encoding="utf-8"?><d:sync-collection \(Self.namespaces)>\
+            <?xml version="1.0" encoding="utf-8"?><d:sync-collection \(DAVClient.namespaces)>\
             <d:sync-token>\(token.escapedForXML)</d:sync-token><d:sync-level>1</d:sync-level>\
             <d:prop><d:getetag/></d:prop></d:sync-collection>
             """
@@ -336,7 +181,7 @@ struct AddressBookReader: ~Copyable {
 
     /// The members of `book` with their ETags; `nil` if the server refuses.
     private func members(of book: SourceBook) async throws -> Page? {
-        let body = Self.propfind("<d:getetag/><d:resourcetype/>")
+        let body = DAVClient.propfind("<d:getetag/><d:resourcetype/>")
         let (answer, _) = try await client.send(
             "PROPFIND",
             book.path,
@@ -463,7 +308,7 @@ struct AddressBookReader: ~Copyable {
     private mutating func readTogether(_ cards: [ListedCard], in book: SourceBook) async throws -> Bool {
         let hrefs = cards.map { "<d:href>\($0.path.escapedForXML)</d:href>" }.joined()
         let body = """
-            <?xml version="1.0" encoding="utf-8"?><c:addressbook-multiget \(Self.namespaces)>\
+            <?xml version="1.0" encoding="utf-8"?><c:addressbook-multiget \(DAVClient.namespaces)>\
             <d:prop><d:getetag/><c:address-data/></d:prop>\(hrefs)</c:addressbook-multiget>
             """
         let (answer, _) = try await client.send("REPORT", book.path, depth: 1, body: body, limit: Self.mostBatchBytes)
@@ -523,8 +368,4 @@ struct AddressBookReader: ~Copyable {
             try await update.put(fault: error.message, at: card.path, validator: validator, in: book)
         }
     }
-}
-
-extension String {
-    fileprivate var isCollectionPath: Bool { hasSuffix("/") }
 }

@@ -1,6 +1,7 @@
 public import AvatarCore
 public import AvatarOriginRules
 public import AvatarStore
+import Foundation
 
 /// A CardDAV server (RFC 6352) with address books: `ContactSource.cardDAV(_:)` makes a source of a sync of it.
 ///
@@ -86,7 +87,7 @@ public struct CardDAVServer: Sendable {
 
 extension CardDAVServer.Login {
     /// The credentials of Basic (RFC 7617).
-    var basic: String { "Basic " + Base64.encode(Array("\(user):\(password)".utf8)) }
+    var basic: String { "Basic " + Data("\(user):\(password)".utf8).base64EncodedString() }
 }
 
 extension ContactSource {
@@ -98,7 +99,7 @@ extension ContactSource {
         ContactSource(name: server.url, kind: .cardDAV) { update in
             let client = try DAVClient(server, update)
             do {
-                var reader = try AddressBookReader(server, client, update)
+                var reader = AddressBookReader(server, client, update)
                 try await reader.run()
             } catch {
                 await client.close()
@@ -106,21 +107,5 @@ extension ContactSource {
             }
             await client.close()
         }
-    }
-}
-
-/// RFC 4648 section 4.
-enum Base64 {
-    static func encode(_ bytes: [UInt8]) -> String {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-        var text: [UInt8] = []
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = bytes[start..<min(start + 3, bytes.count)]
-            let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
-            for place in 0..<4 {
-                text.append(place <= group.count ? alphabet[bits >> (18 - 6 * place) & 63] : UInt8(ascii: "="))
-            }
-        }
-        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -93,7 +93,7 @@ private struct CardFolderReader {
         }
     }
 
-    /// Length, time of change and inode of the file at `path`; `nil` if there is none.
+    /// Length, time of change and inode of the file at `path`; `nil` without a file.
     private static func validator(_ path: String) -> String? {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }

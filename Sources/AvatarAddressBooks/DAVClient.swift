@@ -149,6 +149,18 @@ final class DAVClient {
         return request
     }
 
+    // MARK: Bodies
+
+    static let namespaces =
+        #"xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:carddav" xmlns:x="http://calendarserver.org/ns/""#
+
+    /// The question for `properties`.
+    static func propfind(_ properties: String) -> String {
+        """
+        <?xml version="1.0" encoding="utf-8"?><d:propfind \(namespaces)><d:prop>\(properties)</d:prop></d:propfind>
+        """
+    }
+
     // MARK: Errors
 
     private static func error(_ error: OriginError) -> AvatarStoreError {

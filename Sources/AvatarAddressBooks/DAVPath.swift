@@ -93,6 +93,9 @@ extension String {
         return String(text)
     }
 
+    /// Whether it is the path of a collection.
+    var isCollectionPath: Bool { hasSuffix("/") }
+
     /// As the text of an XML element.
     var escapedForXML: String {
         replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")

@@ -207,7 +207,7 @@ struct MultistatusReader: ~Copyable {
         }
     }
 
-    /// The status in "HTTP/1.1 404 Not Found"; 500 if there is none.
+    /// The status in "HTTP/1.1 404 Not Found"; 500 for another text.
     private static func status(_ line: String) -> Int {
         line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 500
     }

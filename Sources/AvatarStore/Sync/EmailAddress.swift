@@ -32,7 +32,7 @@ struct EmailAddress {
     /// Before the digests of an address in place of it. No address has it.
     private static let mark = "\u{1}"
 
-    /// The digests of the address `text`, in place of it; `nil` if it is none.
+    /// The digests of the address `text`, in place of it; `nil` for another text.
     static func digested(_ text: String) -> String? {
         EmailAddress(text).map { mark + Hexadecimal.text($0.md5 + $0.sha256) }
     }

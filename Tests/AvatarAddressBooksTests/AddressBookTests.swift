@@ -543,10 +543,10 @@ struct AddressBookTests {
             let list = ContactStream([Contact(id: "ada", avatarURL: fixture.origin.url("/ada.png"))])
             server.put("ada", Self.photo(1))
             server.put("ben", Self.photo(2))
-            for _ in 0..<2 {
-                #expect(try await fixture.store.sync(from: [source], and: list).unlinked == 0)
-                server.put("ben", Self.photo(3))
-            }
+            // The source names the contact first, and then the list's record of it counts.
+            _ = try await sync(fixture, source)
+            server.put("ben", Self.photo(3))
+            #expect(try await fixture.store.sync(from: [source], and: list).unlinked == 0)
             #expect(try fixture.store.contacts().contacts.map(\.hasFile) == [true, true])
         }
     }

@@ -24,51 +24,8 @@ package struct CheckedIndex {
     var file: FileIdentity? { reader.hasFileMoved ? nil : identity }
 }
 
-/// Identifies a file for as long as it is open somewhere: its device and the number of its inode.
-struct FileIdentity: Equatable, Sendable {
-    /// The file system.
-    private let device: dev_t
-    /// The file.
-    private let inode: ino_t
-
-    /// The file at `path`; `nil` without one.
-    init?(_ path: String) {
-        var information = stat()
-        guard stat(path, &information) == 0 else { return nil }
-        device = information.st_dev
-        inode = information.st_ino
-    }
-}
-
 /// The file of an index: making it, and refusing files of other programs.
 extension AvatarIndex {
-    /// Makes an empty file with the permission bits `mode`, unless there is one. SQLite would make it with wider
-    /// permissions; the files that SQLite makes beside it get those of the file.
-    ///
-    /// It is made under another name first: closing a descriptor of a database file drops the locks that this process
-    /// has on it, and another thread may open the file as soon as it appears.
-    static func makeFile(at path: String, mode: UInt32) throws {
-        var information = stat()
-        guard stat(path, &information) != 0 else { return }
-        let temporary = path + "-new-\(UUID().uuidString)"
-        let file = Foundation.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
-        // If the place is not usable, SQLite's own message is better.
-        guard file >= 0 else { return }
-        Foundation.close(file)
-        link(temporary, path)
-        unlink(temporary)
-        synchronizeFolder(of: path)
-    }
-
-    /// Makes the names in the directory of `path` durable. SQLite does so for its own files, but not for this one.
-    static func synchronizeFolder(of path: String) {
-        let folder = Foundation.open((path as NSString).deletingLastPathComponent, O_RDONLY | O_CLOEXEC)
-        // SQLite reports a folder that cannot be opened when it makes its log there.
-        guard folder >= 0 else { return }
-        fsync(folder)
-        Foundation.close(folder)
-    }
-
     /// Checks that this program may use the file at `path`, if it exists; nothing is made or changed.
     ///
     /// - Returns: the file and the connection that has read its schema; `nil` if there is no file, or an empty one.
@@ -78,12 +35,12 @@ extension AvatarIndex {
     }
 
     private static func checkFile(_ path: String) throws -> CheckedIndex? {
-        guard try hasContent(path) else { return nil }
+        guard try IndexFile.hasContent(path) else { return nil }
         do {
             let connection = try ReadConnection(
                 path: path,
                 isImmutable: false,
-                busyTimeoutSeconds: openingTimeoutSeconds
+                busyTimeoutSeconds: IndexFile.openingTimeoutSeconds
             )
             // As one state: another process may be upgrading it, a version a transaction.
             let isComplete = try connection.snapshot {
@@ -126,14 +83,14 @@ extension AvatarIndex {
             let reader = try ReadConnection(
                 path: path,
                 isImmutable: true,
-                busyTimeoutSeconds: openingTimeoutSeconds
+                busyTimeoutSeconds: IndexFile.openingTimeoutSeconds
             )
             try SchemaStatus(of: reader).requireOurs()
             try AvatarStoreError.translating("rolling back a transaction") {
                 let connection = try Connection(
                     path: path,
                     access: .readWrite,
-                    busyTimeoutMilliseconds: 1000 * openingTimeoutSeconds
+                    busyTimeoutMilliseconds: 1000 * IndexFile.openingTimeoutSeconds
                 )
                 // SQLite rolls back before it reads.
                 try connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1")
@@ -141,34 +98,5 @@ extension AvatarIndex {
             }
             return try body()
         }
-    }
-
-    /// SQLite would wait for a writer of a pipe that lies at `path`.
-    ///
-    /// - Throws: `foreignIndex`.
-    static func requireRegularFile(at path: String) throws {
-        var information = stat()
-        guard stat(path, &information) == 0, information.st_mode & S_IFMT != S_IFREG else { return }
-        throw AvatarStoreError(
-            .foreignIndex,
-            "The index \"\(path)\" must be a regular file, not a pipe, device or folder. Move it out of the way."
-        )
-    }
-
-    /// Whether the file at `path` exists and is not empty.
-    ///
-    /// - Throws: `foreignIndex` if it is not a regular file; `damagedIndex` if it is too short for a database.
-    static func hasContent(_ path: String) throws -> Bool {
-        try requireRegularFile(at: path)
-        var information = stat()
-        guard stat(path, &information) == 0, information.st_size > 0 else { return false }
-        // SQLite takes a file of one or two bytes for an empty database.
-        guard information.st_size >= 100 else {
-            throw AvatarStoreError(
-                .damagedIndex,
-                "\"\(path)\" has \(information.st_size) bytes; a database has at least 100. It was left as it is."
-            )
-        }
-        return true
     }
 }

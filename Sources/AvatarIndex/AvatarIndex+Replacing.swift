@@ -17,7 +17,7 @@ extension AvatarIndex {
                 )
             }
         }
-        synchronizeFolder(of: path)
+        IndexFile.synchronizeFolder(of: path)
     }
 
     /// The number of contacts and of settings in the index at `path`, as far as a damaged one can be read.
@@ -26,11 +26,11 @@ extension AvatarIndex {
     package static func countUnrecoverable(at path: String) -> (contacts: Int?, settings: Int?) {
         func count(_ sql: String) -> Int? {
             do {
-                guard try hasContent(path) else { return nil }
+                guard try IndexFile.hasContent(path) else { return nil }
                 let connection = try ReadConnection(
                     path: path,
                     isImmutable: false,
-                    busyTimeoutSeconds: busyTimeoutSeconds
+                    busyTimeoutSeconds: IndexFile.busyTimeoutSeconds
                 )
                 return try connection.integer(sql).map { Int($0) }
             } catch {
@@ -60,7 +60,7 @@ extension AvatarIndex {
         let paths = names.filter { $0.hasPrefix(prefix) }.map { folder + "/" + $0 }
         var left = paths.filter { unlink($0) != 0 && errno != ENOENT }
         left += UpgradeCopy(path: path, fileMode: 0o600).removeAll()
-        Self.synchronizeFolder(of: path)
+        IndexFile.synchronizeFolder(of: path)
         return left
     }
 
@@ -89,6 +89,6 @@ extension AvatarIndex {
                 failure: .storage
             )
         }
-        synchronizeFolder(of: path)
+        IndexFile.synchronizeFolder(of: path)
     }
 }

@@ -9,12 +9,6 @@ import Synchronization
 /// Reads are plain calls on prepared statements of read connections (`Reading/`); changes run in transactions on one
 /// write connection (`Writing/`). Both see each other's commits, and those of other processes.
 package final class AvatarIndex: Sendable {
-    /// How long a call waits for another process's lock before it fails as `busy`, in seconds.
-    package static let busyTimeoutSeconds = 10
-
-    /// How long opening waits, in seconds: several processes may make a new index at once, and take turns at the disk.
-    static let openingTimeoutSeconds = 30
-
     /// The number of pages in the WAL from which on its content is moved into the file; SQLite's own default.
     private static let longWALFrames = 1000
 
@@ -82,7 +76,7 @@ package final class AvatarIndex: Sendable {
             copy.removeLeftovers(before: Migration.latestVersion)
             writer = Writer { try openForWriting(path, ifStill: file) }
         } else {
-            try makeFile(at: path, mode: fileMode)
+            try IndexFile.make(at: path, mode: fileMode)
             writer = try AvatarStoreError.translating("opening it") {
                 let connection = try openForWriting(path)
                 // A file that cannot be written fails here.
@@ -111,7 +105,7 @@ package final class AvatarIndex: Sendable {
     ///   `noStore` if there is no index, or an empty file, which an opening that failed may leave.
     package static func openReadOnly(path: String, isImmutable: Bool) throws -> AvatarIndex {
         let (index, status) = try rollingBack(path) {
-            guard try hasContent(path) else {
+            guard try IndexFile.hasContent(path) else {
                 throw AvatarStoreError(.noStore, "There is no store at \(path).")
             }
             let index = try AvatarIndex(path: path, writer: nil, isImmutable: isImmutable)
@@ -156,7 +150,7 @@ package final class AvatarIndex: Sendable {
             isImmutable: isImmutable,
             // Foundation reads several files for it, which takes longer than to open the index.
             count: 2 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))),
-            busyTimeoutSeconds: Self.busyTimeoutSeconds
+            busyTimeoutSeconds: IndexFile.busyTimeoutSeconds
         )
         identity = FileIdentity(path)
     }
@@ -297,7 +291,7 @@ package final class AvatarIndex: Sendable {
                 let connection = try Connection(
                     path: path,
                     access: .readWriteExisting,
-                    busyTimeoutMilliseconds: 1000 * Self.busyTimeoutSeconds
+                    busyTimeoutMilliseconds: 1000 * IndexFile.busyTimeoutSeconds
                 )
                 try connection.vacuum()
                 try connection.close()
@@ -374,7 +368,7 @@ package final class AvatarIndex: Sendable {
     private static func finishSetup(of connection: Connection) throws {
         try connection.execute(
             """
-            PRAGMA busy_timeout = \(1000 * busyTimeoutSeconds);
+            PRAGMA busy_timeout = \(1000 * IndexFile.busyTimeoutSeconds);
             -- `shortenWAL` does it from now on.
             PRAGMA wal_autocheckpoint = 0;
             PRAGMA cache_size = -\(writerCacheKiB);
@@ -393,7 +387,7 @@ package final class AvatarIndex: Sendable {
         let connection = try Connection(
             path: path,
             access: access,
-            busyTimeoutMilliseconds: 1000 * openingTimeoutSeconds,
+            busyTimeoutMilliseconds: 1000 * IndexFile.openingTimeoutSeconds,
             watched: CommitWatch.watched
         )
         try connection.execute("PRAGMA foreign_keys = ON")
@@ -418,7 +412,7 @@ package final class AvatarIndex: Sendable {
     /// When several processes open a new index at once, each wants to change its mode, and SQLite refuses all but one
     /// without waiting: the others hold a read lock that the one is waiting for. So each tries again.
     private static func setWALMode(_ connection: Connection) throws {
-        let deadline = ContinuousClock.now + .seconds(openingTimeoutSeconds)
+        let deadline = ContinuousClock.now + .seconds(IndexFile.openingTimeoutSeconds)
         while true {
             do {
                 return try connection.execute("PRAGMA journal_mode = WAL")

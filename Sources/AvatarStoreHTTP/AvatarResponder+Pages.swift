@@ -12,8 +12,6 @@ extension AvatarResponder {
         + "frame-ancestors 'none'"
     /// The pages of a server: their paths begin at its root.
     private static let frame = PageFrame(home: "/", icon: "/favicon.svg", search: "/", policy: nil, footer: nil)
-    /// The number of other contacts with the same picture that the page of a contact names.
-    static let mostSharers = 24
 
     /// `GET /`.
     func gallery(_ target: RequestTarget) throws -> AvatarResponse {
@@ -49,7 +47,7 @@ extension AvatarResponder {
         }
         let details = try contact.key.flatMap { try store.summary(of: $0, withEvictionOrder: true) }
         let sharers = try contact.key.map {
-            try store.contacts(sharingPictureOf: $0, besides: id, limit: Self.mostSharers + 1)
+            try store.contacts(sharingPictureOf: $0, besides: id, limit: ContactPage.mostSharers + 1)
         }
         let imagePath = details.flatMap(Self.imagePath)
         let facts = PictureFacts(contact: id, details: details, imagePath: imagePath)
@@ -60,8 +58,8 @@ extension AvatarResponder {
             reasons: details?.reasons ?? ["No list names an image for this contact."],
             facts: facts.main,
             technicalFacts: facts.technical,
-            sharers: try named((sharers ?? []).prefix(Self.mostSharers)),
-            hasMoreSharers: sharers?.count ?? 0 > Self.mostSharers,
+            sharers: try named((sharers ?? []).prefix(ContactPage.mostSharers)),
+            hasMoreSharers: sharers?.count ?? 0 > ContactPage.mostSharers,
             time: PageTime(now: store.configuration.clock.now(), isRelative: true)
         )
         return html(.ok, page.html())

@@ -101,4 +101,74 @@ struct ArchitectureTests {
             ]
         #expect(try Set(named) == Set(Self.targets().map(\.name)))
     }
+
+    /// The rows of the table of floors: a module, and its folders from the ground up.
+    private static func floors() throws -> [String: [String]] {
+        let text = try Page("docs/ARCHITECTURE.md").text
+        let section = text.components(separatedBy: "\n## ").first { $0.hasPrefix("Floors\n") } ?? ""
+        let rows = section.matches(of: /(?m:^)\| `(\w+)` \| (`.*`) \|/)
+        return Dictionary(uniqueKeysWithValues: rows.map { (String($0.1), String($0.2).quotedWords) })
+    }
+
+    @Test func eachModuleWithFoldersHasFloors() throws {
+        let floors = try Self.floors()
+        #expect(floors.count > 1)
+        for target in try Self.targets() where target.path.hasPrefix("Sources/") {
+            let folders = try Set(Module(at: target.path).files.map(\.folder))
+            guard folders.count > 1, !["AvatarContacts", "AvatarStore"].contains(target.name) else { continue }
+            #expect(folders == Set(floors[target.name] ?? []), "\(target.name)")
+        }
+    }
+
+    @Test func eachFolderNamesTypesOfItsFloorAndThoseBelow() throws {
+        for (name, floors) in try Self.floors() {
+            let module = try Module(at: "Sources/" + name)
+            let homes = module.declared
+            for file in module.files {
+                let floor = floors.firstIndex(of: file.folder) ?? 0
+                let above = Set(floors[(floor + 1)...])
+                let named = file.named.filter { above.contains(homes[$0] ?? "") }.sorted()
+                #expect(named == [], "\(file.path) names types of a floor above")
+            }
+        }
+    }
+}
+
+/// The Swift files of a module.
+private struct Module {
+    /// A file, without its comments and texts.
+    struct File {
+        let path: String
+        /// The folder within the module; `.` for a file beside the folders.
+        let folder: String
+        let code: String
+
+        /// The capitalized names in the code.
+        var named: Set<String> { Set(code.matches(of: /\b[A-Z]\w*/).map { String($0.0) }) }
+    }
+
+    let files: [File]
+
+    /// Reads the files in the folder `path`.
+    init(at path: String) throws {
+        files = try Page.all(in: path).filter { $0.path.hasSuffix(".swift") }.map { page in
+            let parts = page.path.dropFirst(path.count + 1).split(separator: "/")
+            let code = page.text.replacing(/"""(?s:.*?)"""/, with: "").replacing(/"(?:\\.|[^"\\\n])*"/, with: "")
+                .replacing(/\/\/.*/, with: "")
+            return File(path: page.path, folder: parts.count > 1 ? String(parts[0]) : ".", code: code)
+        }
+    }
+
+    /// The folder that declares each type outside other types.
+    var declared: [String: String] {
+        var folders: [String: String] = [:]
+        for file in files {
+            let names = file.code.matches(
+                of:
+                    /(?m:^)(?:(?:public|package|private|fileprivate|final|indirect|@\w+|nonisolated) )*(?:struct|class|enum|actor|protocol) ([A-Z]\w*)/
+            )
+            for name in names { folders[String(name.1)] = file.folder }
+        }
+        return folders
+    }
 }

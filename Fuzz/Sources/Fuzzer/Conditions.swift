@@ -1,1 +1,1 @@
-../../../Sources/AvatarStoreHTTP/Conditions.swift
+../../../Sources/AvatarStoreHTTP/Requests/Conditions.swift

@@ -1,1 +1,1 @@
-../../../Sources/AvatarStoreHTTP/RequestTarget.swift
+../../../Sources/AvatarStoreHTTP/Requests/RequestTarget.swift

@@ -37,7 +37,7 @@ final class ReadConnection: RowSource {
     ///   Default: no.
     /// - Throws: `foreignIndex` if `path` is not a regular file; `storage` if it cannot be opened.
     init(path: String, isImmutable: Bool, busyTimeoutSeconds: Int, opensForWriting: Bool = false) throws {
-        try AvatarIndex.requireRegularFile(at: path)
+        try IndexFile.requireRegular(at: path)
         self.isImmutable = isImmutable
         connection = try AvatarStoreError.translating("opening it for reading") {
             let connection = try Connection(
@@ -117,7 +117,7 @@ final class ReadConnection: RowSource {
     /// The statement of the hot path, found without its text.
     private func hitStatement() throws -> Statement {
         if let heldHitStatement { return heldHitStatement }
-        let statement = try connection.statement(AvatarIndex.hitSQL)
+        let statement = try connection.statement(IndexHit.sql)
         heldHitStatement = statement
         return statement
     }

@@ -59,17 +59,9 @@ extension AvatarIndex {
     /// The fetched images that `contact` had by the feed of changes and that no contact uses now. Reads the whole feed.
     package func formerImageKeys(of contact: String) throws -> [AvatarKey] {
         try readers.read { connection in
-            try connection.rows(Self.formerImages, [contact]) { AvatarKey(stored: $0.text("key")) }
+            try connection.rows(SharedSQL.formerImages, [contact]) { AvatarKey(stored: $0.text("key")) }
         }
     }
-
-    /// The query of `formerImageKeys(of:)`. Its parameter is the contact.
-    static let formerImages = """
-        SELECT DISTINCT avatar.key FROM content_change_owner AS told
-        JOIN content_change USING (sequence) JOIN avatar ON avatar.key = content_change.key
-        WHERE told.contact = ? AND avatar.host_id IS NOT NULL
-            AND NOT EXISTS (SELECT 1 FROM owner WHERE owner.avatar_id = avatar.id)
-        """
 
     /// The embedded photos of each contact (keys `contact:…`), in the order of `contacts`, from one snapshot.
     package func photoKeys(of contacts: [String]) throws -> [[AvatarKey]] {

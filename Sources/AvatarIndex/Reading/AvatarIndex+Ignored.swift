@@ -102,7 +102,7 @@ extension AvatarIndex {
             try connection.rows(
                 """
                 SELECT id, key FROM avatar
-                WHERE absent_sha256 = ? AND file_id IS NULL AND absence IS NOT 'ignored' AND \(Self.isIgnorable)
+                WHERE absent_sha256 = ? AND file_id IS NULL AND absence IS NOT 'ignored' AND \(SharedSQL.isIgnorable)
                 """,
                 [sha256]
             ) { (id: $0.integer("id"), key: AvatarKey(stored: $0.text("key"))) }
@@ -117,9 +117,9 @@ extension AvatarIndex {
                 let entries = """
                     SELECT count(*) AS entries, coalesce(sum(\(Self.contactCount)), 0) AS contacts FROM avatar
                     """
-                let stored = "WHERE file_id IN (\(Self.filesWithDigest)) AND \(Self.isIgnorable)"
+                let stored = "WHERE file_id IN (\(Self.filesWithDigest)) AND \(SharedSQL.isIgnorable)"
                 let remembered =
-                    "WHERE absent_sha256 = ? AND file_id IS NULL AND absence IS NOT 'ignored' AND \(Self.isIgnorable)"
+                    "WHERE absent_sha256 = ? AND file_id IS NULL AND absence IS NOT 'ignored' AND \(SharedSQL.isIgnorable)"
                 for condition in [stored, remembered] {
                     try connection.forEachRow("\(entries) \(condition)", [sha256]) { row in
                         part.entries += row.count("entries")
@@ -130,7 +130,7 @@ extension AvatarIndex {
                 let files = """
                     SELECT count(*) AS files, coalesce(sum(size_bytes), 0) AS bytes FROM file
                     WHERE id IN (\(Self.filesWithDigest)) AND NOT EXISTS (
-                        SELECT 1 FROM avatar WHERE avatar.file_id = file.id AND NOT (\(Self.isIgnorable)))
+                        SELECT 1 FROM avatar WHERE avatar.file_id = file.id AND NOT (\(SharedSQL.isIgnorable)))
                     """
                 try connection.forEachRow(files, [sha256]) { row in
                     part.files = row.count("files")
@@ -151,9 +151,6 @@ extension AvatarIndex {
             ) { IgnoredPart(entries: $0.count("entries"), contacts: $0.count("contacts")) }
         }
     }
-
-    /// The condition for an entry that loses an ignored picture: any entry but an own image, whose bytes the caller chose.
-    static let isIgnorable = "(avatar.host_id IS NOT NULL OR avatar.key GLOB 'contact:*')"
 
     /// The files with a digest. Its parameter is the digest.
     private static let filesWithDigest = "SELECT id FROM file WHERE storage_class IN (0, 1) AND sha256 = ?"

@@ -1,44 +1,5 @@
 package import AvatarCore
 import AvatarSQLite
-package import Synchronization
-
-/// The part of an entry that a hit needs. The entry has a file.
-package final class IndexHit: Sendable {
-    /// The key that was looked up.
-    package let key: AvatarKey
-    /// The row id of the entry, by which the hit cache learns of changes.
-    package let entryID: Int64
-    /// The file's row.
-    package let file: FileRecord
-    /// When the image becomes stale; `nil` for an own image, which is always fresh.
-    package let freshUntil: Timestamp?
-    /// Whether the file is the smaller image for constrained networks.
-    package let isLowData: Bool
-    /// Whether its key is a URL.
-    package let isURL: Bool
-    /// The row id of the original's file if this file is a rendition; else `nil`.
-    package let originalID: Int64?
-    /// The ThumbHash of the picture; `nil` until a rendition is made.
-    package let thumbHash: [UInt8]?
-    /// When it was last used, in microseconds, if the index lacks that time; 0 otherwise. The recorder of uses sets it.
-    package let unwrittenUse = Atomic<Int64>(0)
-    /// The last use that was handed out to be written, in microseconds; 0 before the first. The recorder of uses sets it.
-    package let writtenUse = Atomic<Int64>(0)
-
-    /// The hit in a row of `AvatarIndex.hitSQL`.
-    ///
-    /// - Parameter isRendition: whether the row comes from `AvatarIndex.renditionHitSQL`. Default: false.
-    init(_ row: borrowing Row, of key: AvatarKey, isRendition: Bool = false) {
-        self.key = key
-        originalID = isRendition ? row.integer("original_id") : nil
-        isURL = key.isURL
-        file = FileRecord(row)
-        freshUntil = row.timestamp("fresh_until_ms")
-        isLowData = row.bool("is_low_data")
-        thumbHash = row.optionalBlob("thumb_hash")
-        entryID = row.integer("entry_id")
-    }
-}
 
 extension AvatarIndex {
     /// The file stored for `key`; `nil` if no entry with a file has the key.
@@ -60,13 +21,6 @@ extension AvatarIndex {
     package func hitInFile(for key: AvatarKey) throws -> IndexHit? {
         try readers.hit(for: key) { hits.keep($0, in: $1, $2) }
     }
-
-    /// The query of a hit. Its parameter is the key.
-    static let hitSQL = """
-        SELECT \(FileRecord.columns), avatar.fresh_until_ms, avatar.is_low_data, avatar.thumb_hash, avatar.id AS entry_id
-        FROM avatar JOIN file ON file.id = avatar.file_id
-        WHERE avatar.key = ?
-        """
 
     /// The entry for `key` in full; `nil` if it does not exist.
     package func entry(for key: AvatarKey) throws -> AvatarEntry? {
@@ -174,91 +128,5 @@ extension AvatarIndex {
                 PartialRecord($0)
             }
         }
-    }
-}
-
-// MARK: Rows
-
-extension FileRecord {
-    /// The columns of the table `file` that `init(_:)` reads, under names that no other table has.
-    static let columns = """
-        file.id AS file_row, file.storage_class AS file_class, file.path AS file_path, file.size_bytes AS file_bytes,
-            file.media_type, file.width, file.height
-        """
-
-    /// The file in a row with `columns`.
-    init(_ row: borrowing Row) {
-        self.init(
-            id: row.integer("file_row"),
-            storageClass: StorageClass(code: row.integer("file_class")),
-            path: row.text("file_path"),
-            sizeBytes: row.bytes("file_bytes"),
-            mediaType: row.text("media_type"),
-            width: row.count("width"),
-            height: row.count("height")
-        )
-    }
-}
-
-extension AvatarEntry {
-    /// The entry in a row of `AvatarIndex.entrySQL`.
-    convenience init(_ row: borrowing Row) {
-        let key = AvatarKey(stored: row.text("key"))
-        let absence = row.optionalText("absence").flatMap(Absence.init(rawValue:))
-        self.init(
-            id: row.integer("entry_id"),
-            key: key,
-            sourceURL: row.bool("is_own") ? nil : row.optionalText("source_url") ?? key.rawValue,
-            storageClass: StorageClass(code: row.integer("storage_class")),
-            file: row.isNull("file_row") ? nil : FileRecord(row),
-            sha256: row.optionalBlob("sha256"),
-            lastAccessMicroseconds: row.optionalInteger("last_access_us"),
-            absence: absence,
-            validation: ValidationRecord(row),
-            lowDataURL: row.optionalText("low_data_url"),
-            isLowData: row.bool("is_low_data"),
-            ignoredSHA256: absence == .ignored ? row.optionalBlob("absent_sha256") : nil
-        )
-    }
-}
-
-extension ValidationRecord {
-    /// The validators, times and failure in a row of `AvatarIndex.entrySQL`.
-    fileprivate init(_ row: borrowing Row) {
-        self.init()
-        etag = row.optionalText("etag")
-        lastModified = row.optionalText("last_modified")
-        responseFields = row.optionalText("response_fields")
-        response = row.timestamp("response_ms")
-        responseDelayMilliseconds = row.integer("response_delay_ms")
-        fetched = row.timestamp("fetched_ms")
-        checked = row.timestamp("checked_ms")
-        freshUntil = row.timestamp("fresh_until_ms")
-        nextCheck = row.timestamp("next_check_ms")
-        failure = row.optionalText("failure").map(FailureKind.init(rawValue:))
-        failureMessage = row.optionalText("failure_message")
-        failureCount = row.count("failure_count")
-    }
-}
-
-extension Row {
-    /// The time of a column in milliseconds; `nil` for NULL.
-    func timestamp(_ name: StaticString) -> Timestamp? {
-        optionalInteger(name).map(Timestamp.init(milliseconds:))
-    }
-}
-
-extension StorageClass {
-    /// The number that stands for the class in the index.
-    var code: Int64 {
-        switch self {
-        case .caches: 0
-        case .documents: 1
-        }
-    }
-
-    /// The class that `code` stands for. The tables admit no other numbers than 0 and 1.
-    init(code: Int64) {
-        self = code == 0 ? .caches : .documents
     }
 }

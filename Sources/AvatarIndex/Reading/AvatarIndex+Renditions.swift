@@ -55,15 +55,6 @@ extension AvatarIndex {
         WHERE avatar.key = ? AND rendition.spec = ?
         """
 
-    /// The files of renditions that no entry uses: they can be made again.
-    static let renditionSQL = """
-        SELECT last_access_us, file_id, size_bytes FROM (SELECT DISTINCT file_id FROM rendition) JOIN access USING (file_id)
-        WHERE storage_class = 0 AND NOT EXISTS (SELECT 1 FROM avatar WHERE avatar.file_id = access.file_id)
-        """
-
-    /// The files of renditions in the order in which they are evicted.
-    static let orderedRenditionSQL = renditionSQL + " ORDER BY last_access_us, access.file_id"
-
     /// The record that no rendition of the file could be made; `nil` without one.
     package func undecodable(_ file: Int64) throws -> UndecodableFile? {
         try readers.read { connection in

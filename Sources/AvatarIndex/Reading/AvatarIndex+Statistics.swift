@@ -224,19 +224,19 @@ extension AvatarIndex {
             func isLast(_ original: EvictionCandidate) throws -> Bool {
                 try !renditions.contains(original.fileID) && !visit(original)
             }
-            try connection.forEachRow(orderedRenditionSQL, []) { row in
+            try connection.forEachRow(SharedSQL.orderedRenditionSQL, []) { row in
                 let rendition = EvictionCandidate(row)
                 renditions.insert(rendition.fileID)
                 goesOn = try visit(rendition)
                 return goesOn
             }
             guard goesOn else { return }
-            try connection.forEachRow(queueSQL, [Int64.min, Int64.min, Int64.max]) { row in
+            try connection.forEachRow(SharedSQL.queueSQL, [Int64.min, Int64.min, Int64.max]) { row in
                 goesOn = try !isLast(EvictionCandidate(row))
                 return goesOn
             }
             guard goesOn else { return }
-            let end = try connection.integer(queueEndSQL)
+            let end = try connection.integer(SharedSQL.queueEndSQL)
             try connection.forEachRow(unqueuedSQL, [end ?? .min]) { try !isLast(EvictionCandidate($0)) }
         }
     }
@@ -256,7 +256,7 @@ extension AvatarIndex {
     {
         try readers.read { connection in
             try connection.snapshot {
-                let isQueued = try microseconds < connection.integer(Self.queueEndSQL) ?? .min
+                let isQueued = try microseconds < connection.integer(SharedSQL.queueEndSQL) ?? .min
                 let place = try connection.firstRow(
                     isQueued ? Self.queuedBeforeSQL : Self.usedBeforeSQL,
                     [microseconds, id, Int64(limit)]
@@ -291,7 +291,7 @@ extension AvatarIndex {
     /// The number of renditions at or behind a time and a row id. The third parameter limits the rows read.
     static let laterRenditionsSQL = """
         SELECT count(*) AS rows, count(*) FILTER (WHERE (last_access_us, file_id) > (?1, ?2)) AS before
-        FROM (\(renditionSQL) LIMIT ?3)
+        FROM (\(SharedSQL.renditionSQL) LIMIT ?3)
         """
 
     /// The entries that use the file.
@@ -322,7 +322,7 @@ extension AvatarIndex {
         let connection = try ReadConnection(
             path: path,
             isImmutable: isImmutable,
-            busyTimeoutSeconds: openingTimeoutSeconds
+            busyTimeoutSeconds: IndexFile.openingTimeoutSeconds
         )
         let status = try SchemaStatus(of: connection)
         try status.requireOurs()

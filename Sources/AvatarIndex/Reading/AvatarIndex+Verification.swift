@@ -19,7 +19,7 @@ extension AvatarIndex {
         try readers.read { connection in
             try connection.rows(
                 Self.indexedFileSQL + "WHERE storage_class = ? AND sha256 BETWEEN ? AND ? ORDER BY id",
-                [storageClass.code, Self.firstDigest(byte), Self.lastDigest(byte)]
+                [storageClass.code, SharedSQL.firstDigest(byte), SharedSQL.lastDigest(byte)]
             ) { IndexedFile($0) }
         }
     }
@@ -60,24 +60,11 @@ extension AvatarIndex {
     package func isNamed(_ path: String, in storageClass: StorageClass, digestByte byte: UInt8) throws -> Bool {
         try readers.read { connection in
             try connection.integer(
-                Self.namedSQL,
-                [storageClass.code, path, Self.firstDigest(byte), Self.lastDigest(byte)]
+                SharedSQL.namedSQL,
+                [storageClass.code, path, SharedSQL.firstDigest(byte), SharedSQL.lastDigest(byte)]
             ) == 1
         }
     }
-
-    /// The query of `isNamed`. Its parameters: the class, the path, the lowest and the highest digest of the folder.
-    static let namedSQL = """
-        SELECT
-            EXISTS (SELECT 1 FROM pending WHERE storage_class = ?1 AND path = ?2)
-            OR EXISTS (SELECT 1 FROM file WHERE storage_class = ?1 AND sha256 BETWEEN ?3 AND ?4 AND path = ?2)
-        """
-
-    /// The lowest digest that begins with `byte`.
-    static func firstDigest(_ byte: UInt8) -> [UInt8] { [byte] + Array(repeating: 0, count: 31) }
-
-    /// The highest digest that begins with `byte`.
-    static func lastDigest(_ byte: UInt8) -> [UInt8] { [byte] + Array(repeating: 255, count: 31) }
 
     /// Every file that may exist without being published.
     package func pendingFiles() throws -> [PendingFile] {

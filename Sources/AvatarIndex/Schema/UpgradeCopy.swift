@@ -22,7 +22,7 @@ struct UpgradeCopy {
         try requireRoom(for: size)
         let temporary = name(of: version) + Self.unfinished + UUID().uuidString
         defer { unlink(temporary) }
-        try IndexCopy.snapshot(of: path, isImmutable: false, at: temporary, fileMode: fileMode) {
+        try IndexSnapshot.take(of: path, isImmutable: false, at: temporary, fileMode: fileMode) {
             progress(min(Self.bytes(of: temporary), size), size)
         }
         try synchronize(temporary)
@@ -31,7 +31,7 @@ struct UpgradeCopy {
             if errno == ENOENT { return }
             throw failure("The copy of the index could not be put at \(name(of: version))")
         }
-        AvatarIndex.synchronizeFolder(of: path)
+        IndexFile.synchronizeFolder(of: path)
         progress(size, size)
     }
 
@@ -117,7 +117,7 @@ struct UpgradeCopy {
         let connection = try ReadConnection(
             path: path,
             isImmutable: false,
-            busyTimeoutSeconds: AvatarIndex.openingTimeoutSeconds
+            busyTimeoutSeconds: IndexFile.openingTimeoutSeconds
         )
         return Int(
             try connection.integer("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size") ?? 0

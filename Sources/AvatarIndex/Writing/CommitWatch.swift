@@ -6,7 +6,7 @@ import AvatarSQLite
 /// that does not (`WatchedColumns`). Nothing is recorded while the cache is empty.
 final class CommitWatch {
     /// The columns that a hit reads, and the rows whose deletion ends one. A test compares them with
-    /// `AvatarIndex.hitSQL`.
+    /// `IndexHit.sql`.
     ///
     /// A new row was not found before, so no cache holds it. A file is deleted only once the entries that had it have
     /// another one or none: foreign keys make sure of that.

@@ -214,6 +214,6 @@ extension IndexTransaction {
     ///
     /// Erasing a contact removes these images too.
     package func formerImages(of contact: String) throws -> [AvatarKey] {
-        try rows(AvatarIndex.formerImages, [contact]) { AvatarKey(stored: $0.text("key")) }
+        try rows(SharedSQL.formerImages, [contact]) { AvatarKey(stored: $0.text("key")) }
     }
 }

@@ -1,20 +1,6 @@
 import AvatarCore
 import AvatarSQLite
 
-/// A candidate for eviction.
-package struct EvictionCandidate: Hashable, Sendable {
-    /// The row id of the file.
-    package let fileID: Int64
-    /// The bytes that evicting the file frees.
-    package let sizeBytes: Int
-
-    /// The candidate in a row of `eviction_queue` or `access`.
-    init(_ row: borrowing Row) {
-        fileID = row.integer("file_id")
-        sizeBytes = row.bytes("size_bytes")
-    }
-}
-
 // The times of use, and the order of eviction that follows from them.
 //
 // A row of `access` has the last use of a file. An order by time for all files would be a second tree, and each use of a
@@ -120,7 +106,7 @@ extension IndexTransaction {
         }
         guard goesOn else { return }
         repeat {
-            try forEachRow(AvatarIndex.queueSQL, [last.time, last.file, microseconds]) { row in
+            try forEachRow(SharedSQL.queueSQL, [last.time, last.file, microseconds]) { row in
                 last = (row.integer("last_access_us"), row.integer("file_id"))
                 guard !renditions.contains(last.file) else { return true }
                 goesOn = try visit(EvictionCandidate(row))
@@ -134,7 +120,7 @@ extension IndexTransaction {
     /// - Parameter limit: files used at this time or later are not needed.
     /// - Returns: whether files were added, some of them perhaps used before `limit`.
     private func extendEvictionQueue(upTo limit: Int64) throws -> Bool {
-        let begin = try integer(AvatarIndex.queueEndSQL) ?? .min
+        let begin = try integer(SharedSQL.queueEndSQL) ?? .min
         guard begin < limit else { return false }
         let queued = Int(try integer("SELECT count(*) FROM eviction_queue") ?? 0)
         let rest = max(0, try total(of: .caches).files - queued)
@@ -191,15 +177,4 @@ extension IndexTransaction {
         try run(KeepsHits("DELETE FROM eviction_queue"))
         try run(KeepsHits("DELETE FROM eviction_queue_end"))
     }
-}
-
-extension AvatarIndex {
-    /// The time before which all files of `caches` are in the queue; no row while it is empty.
-    static let queueEndSQL = "SELECT queued_before_us FROM eviction_queue_end WHERE id = 1"
-
-    /// The files in the queue behind a time and a row id, used before another time, in the order of eviction.
-    static let queueSQL = """
-        SELECT last_access_us, file_id, size_bytes FROM eviction_queue
-        WHERE (last_access_us, file_id) > (?, ?) AND last_access_us < ? ORDER BY last_access_us, file_id
-        """
 }

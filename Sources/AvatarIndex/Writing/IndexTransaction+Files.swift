@@ -1,49 +1,6 @@
 package import AvatarCore
 import AvatarSQLite
 
-/// A file that may exist without being published.
-package struct PendingFile: Hashable, Sendable {
-    /// The class whose budget the file counts against.
-    package var storageClass: StorageClass
-    /// Relative to the root of the class.
-    package var path: String
-    /// The length of the file. The budget counts it from the moment the row is written.
-    package var sizeBytes: Int
-    /// The process that publishes or unlinks the file.
-    package var holder: String
-
-    /// A pending file with all of its values.
-    package init(storageClass: StorageClass, path: String, sizeBytes: Int, holder: String) {
-        self.storageClass = storageClass
-        self.path = path
-        self.sizeBytes = sizeBytes
-        self.holder = holder
-    }
-}
-
-/// The totals of one storage class, pending files counted apart.
-package struct ClassTotal: Hashable, Sendable {
-    /// The number of published files.
-    package var files: Int
-    /// The bytes of the published files.
-    package var bytes: Int
-    /// The number of files that may exist without being published.
-    package var pendingFiles: Int
-    /// The bytes of these files.
-    package var pendingBytes: Int
-
-    /// The bytes that count against the budget: every byte that may be on disk.
-    package var accountedBytes: Int { bytes + pendingBytes }
-
-    /// Totals with all of their values.
-    package init(files: Int, bytes: Int, pendingFiles: Int, pendingBytes: Int) {
-        self.files = files
-        self.bytes = bytes
-        self.pendingFiles = pendingFiles
-        self.pendingBytes = pendingBytes
-    }
-}
-
 // MARK: Published files
 
 extension IndexTransaction {
@@ -63,8 +20,8 @@ extension IndexTransaction {
     /// Whether a row names `path`, as `AvatarIndex.isNamed`.
     package func isNamed(_ path: String, in storageClass: StorageClass, digestByte byte: UInt8) throws -> Bool {
         try integer(
-            AvatarIndex.namedSQL,
-            [storageClass.code, path, AvatarIndex.firstDigest(byte), AvatarIndex.lastDigest(byte)]
+            SharedSQL.namedSQL,
+            [storageClass.code, path, SharedSQL.firstDigest(byte), SharedSQL.lastDigest(byte)]
         ) == 1
     }
 

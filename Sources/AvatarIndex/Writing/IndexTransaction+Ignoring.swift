@@ -60,7 +60,7 @@ extension IndexTransaction {
         try rows(
             """
             SELECT avatar.id, avatar.key FROM file JOIN avatar ON avatar.file_id = file.id
-            WHERE file.storage_class IN (0, 1) AND file.sha256 = ? AND \(AvatarIndex.isIgnorable) LIMIT ?
+            WHERE file.storage_class IN (0, 1) AND file.sha256 = ? AND \(SharedSQL.isIgnorable) LIMIT ?
             """,
             [sha256, limit]
         ) { (id: $0.integer("id"), key: AvatarKey(stored: $0.text("key"))) }

@@ -80,7 +80,7 @@ extension IndexTransaction {
 
     /// The bytes of the files that `forEachRendition` walks. Reads a row for each.
     package func renditionBytes() throws -> Int {
-        try firstRow("SELECT coalesce(sum(size_bytes), 0) AS bytes FROM (\(AvatarIndex.renditionSQL))") {
+        try firstRow("SELECT coalesce(sum(size_bytes), 0) AS bytes FROM (\(SharedSQL.renditionSQL))") {
             $0.sum("bytes")
         }
             ?? 0
@@ -91,7 +91,7 @@ extension IndexTransaction {
     ///
     /// Sorts the times of all renditions. `visit` must not change any file.
     package func forEachRendition(_ visit: (EvictionCandidate) throws -> Bool) throws {
-        try forEachRow(AvatarIndex.orderedRenditionSQL, []) { try visit(EvictionCandidate($0)) }
+        try forEachRow(SharedSQL.orderedRenditionSQL, []) { try visit(EvictionCandidate($0)) }
     }
 
     /// The files of renditions that this transaction made pending together with their originals.

@@ -23,6 +23,9 @@ struct ContactPage {
         let path: String?
     }
 
+    /// The number of other contacts with the same picture that the page of a contact names.
+    static let mostSharers = 24
+
     let frame: PageFrame
     let contact: PageContact
     /// The path of the picture itself; `nil` if initials stand in for it.

@@ -46,7 +46,7 @@ struct ContactPageWriter {
             standIn: imagePath == nil ? nil : PageContact.standIn(details?.thumbHash)
         )
         let facts = PictureFacts(contact: contact.id, details: details, imagePath: imagePath)
-        let most = AvatarResponder.mostSharers
+        let most = ContactPage.mostSharers
         let sharers =
             try shown.map { try store.contacts(sharingPictureOf: $0.key, besides: contact.id, limit: most + 1) } ?? []
         let page = ContactPage(

@@ -9,7 +9,7 @@ import Testing
     /// A column that a hit reads from now on has to be watched too.
     @Test func everyColumnThatAHitReadsIsWatched() throws {
         try withIndex { index in
-            let read = try columnsRead(by: AvatarIndex.hitSQL, in: index.path)
+            let read = try columnsRead(by: IndexHit.sql, in: index.path)
             #expect(read.contains("avatar.file_id") && read.contains("file.path"), "\(read)")
             let unwatched = read.filter { name in
                 let parts = name.split(separator: ".").map(String.init)

@@ -1,0 +1,44 @@
+/// The queries and conditions that reads and transactions share, so that both see the same rows.
+enum SharedSQL {
+    /// The query of `formerImageKeys(of:)`. Its parameter is the contact.
+    static let formerImages = """
+        SELECT DISTINCT avatar.key FROM content_change_owner AS told
+        JOIN content_change USING (sequence) JOIN avatar ON avatar.key = content_change.key
+        WHERE told.contact = ? AND avatar.host_id IS NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM owner WHERE owner.avatar_id = avatar.id)
+        """
+
+    /// The query of `isNamed`. Its parameters: the class, the path, the lowest and the highest digest of the folder.
+    static let namedSQL = """
+        SELECT
+            EXISTS (SELECT 1 FROM pending WHERE storage_class = ?1 AND path = ?2)
+            OR EXISTS (SELECT 1 FROM file WHERE storage_class = ?1 AND sha256 BETWEEN ?3 AND ?4 AND path = ?2)
+        """
+
+    /// The lowest digest that begins with `byte`.
+    static func firstDigest(_ byte: UInt8) -> [UInt8] { [byte] + Array(repeating: 0, count: 31) }
+
+    /// The highest digest that begins with `byte`.
+    static func lastDigest(_ byte: UInt8) -> [UInt8] { [byte] + Array(repeating: 255, count: 31) }
+
+    /// The files of renditions that no entry uses: they can be made again.
+    static let renditionSQL = """
+        SELECT last_access_us, file_id, size_bytes FROM (SELECT DISTINCT file_id FROM rendition) JOIN access USING (file_id)
+        WHERE storage_class = 0 AND NOT EXISTS (SELECT 1 FROM avatar WHERE avatar.file_id = access.file_id)
+        """
+
+    /// The files of renditions in the order in which they are evicted.
+    static let orderedRenditionSQL = renditionSQL + " ORDER BY last_access_us, access.file_id"
+
+    /// The condition for an entry that loses an ignored picture: any entry but an own image, whose bytes the caller chose.
+    static let isIgnorable = "(avatar.host_id IS NOT NULL OR avatar.key GLOB 'contact:*')"
+
+    /// The time before which all files of `caches` are in the queue; no row while it is empty.
+    static let queueEndSQL = "SELECT queued_before_us FROM eviction_queue_end WHERE id = 1"
+
+    /// The files in the queue behind a time and a row id, used before another time, in the order of eviction.
+    static let queueSQL = """
+        SELECT last_access_us, file_id, size_bytes FROM eviction_queue
+        WHERE (last_access_us, file_id) > (?, ?) AND last_access_us < ? ORDER BY last_access_us, file_id
+        """
+}

@@ -13,7 +13,7 @@ public struct SharedPicture: Hashable, Sendable {
         public var contacts: Int
     }
 
-    /// The SHA-256 of its bytes, 64 lower-case hexadecimal digits. Pass it to `AvatarStore.ignore(digests:)`.
+    /// The SHA-256 of its bytes, 64 lower-case hexadecimal digits. Pass it to `AvatarStore.ignore(digests:dryRun:)`.
     public var digest: String
     /// The sum of the contacts of `hosts`.
     public var contacts: Int
@@ -44,7 +44,7 @@ extension AvatarStore {
     public static let usualSharedMinimum = 10
 
     /// Pictures that at least `minimum` contacts have from one host, sorted by the number of contacts, descending: candidates
-    /// for `ignore(digests:)`. Changes nothing.
+    /// for `ignore(digests:dryRun:)`. Changes nothing.
     ///
     /// With a million entries a call for any page takes less than a second.
     /// - Parameter minimum: the minimum number of contacts of one host, at least 2. Default: 10.

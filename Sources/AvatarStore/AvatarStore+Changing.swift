@@ -76,7 +76,7 @@ extension AvatarStore {
     /// Stores an image of your own under the key `name:NAME`. An image of the same name is replaced.
     ///
     /// On return the image is in the index and on disk. With the storage class `documents` it is on stable storage.
-    /// Ignored bytes (`ignore(digests:)`) are stored too, because the caller chose them.
+    /// Ignored bytes (`ignore(digests:dryRun:)`) are stored too, because the caller chose them.
     /// - Parameter bytes: the bytes of the image file.
     /// - Parameter name: 1 to 1,024 bytes without NUL. It is never used as a path.
     /// - Parameter storageClass: where to store it. Default: `documents`.
@@ -119,12 +119,12 @@ extension AvatarStore {
         try await ImageSaving(parts, storageClass).run(images)
     }
 
-    /// Removes the entry for `key`, and its file if no other entry uses it. As `remove(_:erasing:)` with one key.
+    /// Removes the entry for `address`, and its file if no other entry uses it. As `remove(_:erasing:dryRun:)` with one key.
     ///
-    /// - Throws: as `remove(_:erasing:)` with several keys.
+    /// - Throws: as `remove(_:erasing:dryRun:)` with several keys; `unsupportedURL` for an address that is no URL.
     @discardableResult
-    public func remove(_ key: AvatarKey, erasing: Bool = false) async throws -> RemovalReceipt {
-        try await remove([key], erasing: erasing)
+    public func remove(_ address: some AvatarAddress, erasing: Bool = false) async throws -> RemovalReceipt {
+        try await remove([try address.avatarKey], erasing: erasing)
     }
 
     /// Removes the entries for `keys`, and the files that no other entry uses. On return they are gone from the index
@@ -137,9 +137,17 @@ extension AvatarStore {
     ///   whether it is complete; it is not while another process reads an older snapshot for longer than the wait limit. An
     ///   erasure reaches the shared tier too (`RemovalReceipt.tierErasure`), and with it the other machines and the readers of
     ///   their feeds. It does not reach free blocks of the disk, backups, or another store that shares files with a backup.
+    /// - Parameter dryRun: changes nothing and returns the receipt of a removal; possible in a store that is open for reading
+    ///   only. Default: no.
     /// - Throws: `readOnly` in a store that is open for reading only; an error of the index or the disk. Keys are
     ///   removed in batches of 512: those of earlier batches stay removed.
-    public func remove(_ keys: [AvatarKey], erasing: Bool = false) async throws -> RemovalReceipt {
+    @discardableResult
+    public func remove(
+        _ keys: [AvatarKey],
+        erasing: Bool = false,
+        dryRun: Bool = false
+    ) async throws -> RemovalReceipt {
+        if dryRun { return try removal(of: keys) }
         var receipt = try await requireWritable().writer.remove(keys, erasing: erasing, at: clock.now())
         if erasing { receipt.tierErasure = try await eraseInTier() }
         return receipt
@@ -156,11 +164,8 @@ extension AvatarStore {
         }
     }
 
-    /// The receipt that `remove(_:erasing:)` would return. Changes nothing; possible in a store that is open for
-    /// reading only.
-    ///
-    /// - Throws: an error of the index.
-    public func removalPreview(_ keys: [AvatarKey]) throws -> RemovalReceipt {
+    /// The receipt that `remove(_:erasing:dryRun:)` would return for `keys`.
+    private func removal(of keys: [AvatarKey]) throws -> RemovalReceipt {
         var receipt = RemovalReceipt()
         let removed = Set(keys)
         var files: Set<Int64> = []
@@ -208,6 +213,8 @@ extension AvatarStore {
     /// Evicts files from `caches`, the least recently used first, until at most `target` bytes are left.
     ///
     /// - Parameter target: in bytes. Default: the low watermark.
+    /// - Parameter dryRun: changes nothing and returns the same report; possible in a store that is open for reading only.
+    ///   Default: no.
     /// - Parameter progress: called with the bytes evicted so far.
     /// - Returns: the evicted files. A cancelled task stops after a batch of 1,024 files; the report counts those
     ///   evicted until then.
@@ -215,21 +222,17 @@ extension AvatarStore {
     @discardableResult
     public func trim(
         to target: Int? = nil,
+        dryRun: Bool = false,
         progress: @escaping ProgressHandler = { _ in }
     ) async throws -> EvictionReport {
-        try await requireWritable().writer.trim(to: target ?? defaultTrimTarget(), progress: progress)
+        let target = try target ?? defaultTrimTarget()
+        if dryRun { return try evictions(trimmingTo: target) }
+        return try await requireWritable().writer.trim(to: target, progress: progress)
     }
 
-    /// The report that `trim(to:progress:)` would return. Changes nothing; possible in a store that is open for reading
-    /// only.
-    ///
-    /// - Parameter target: in bytes. Default: the low watermark.
-    /// - Throws: an error of the index.
-    public func trimPreview(to target: Int? = nil) throws -> EvictionReport {
-        var plan = EvictionPlan(
-            bytes: try index.total(of: .caches).accountedBytes,
-            trimmingTo: try target ?? defaultTrimTarget()
-        )
+    /// The report on an eviction down to `target` bytes.
+    func evictions(trimmingTo target: Int) throws -> EvictionReport {
+        var plan = EvictionPlan(bytes: try index.total(of: .caches).accountedBytes, trimmingTo: target)
         try index.forEachEvictionCandidate { plan.offer(fileID: $0.fileID, sizeBytes: $0.sizeBytes) }
         return EvictionReport(files: plan.victims.count, bytes: plan.freed)
     }

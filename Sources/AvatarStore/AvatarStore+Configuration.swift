@@ -35,7 +35,7 @@ extension AvatarStore {
         /// (`Setting.budget`, 256 MiB unless it was set).
         ///
         /// A budget that differs from the store's is kept in the index as `Setting.budget`, for all processes, as
-        /// `AvatarStore.set(_:to:)` does: if the files in `caches` exceed it, they are evicted before the opening returns.
+        /// `AvatarStore.set(_:to:dryRun:)` does: if the files in `caches` exceed it, they are evicted before the opening returns.
         /// If two processes open the store with different budgets, the later opening counts. A store that is open for
         /// reading only ignores it.
         public var budget: Int?

@@ -1,7 +1,7 @@
 public import AvatarCore
 import AvatarIndex
 
-/// An ignored picture; see `AvatarStore.ignore(digests:)`.
+/// An ignored picture; see `AvatarStore.ignore(digests:dryRun:)`.
 public struct IgnoredPicture: Hashable, Sendable {
     /// The SHA-256 of its bytes, 64 lower-case hexadecimal digits.
     public var digest: String
@@ -15,7 +15,7 @@ public struct IgnoredPicture: Hashable, Sendable {
 
 /// The effect of ignoring pictures, or of no longer ignoring them: numbers of entries, contacts, files and bytes.
 public struct IgnoreReport: Hashable, Sendable {
-    /// The number of entries that lost their picture; with `unignore(digests:)`, of entries that are due again.
+    /// The number of entries that lost their picture; with `unignore(digests:dryRun:)`, of entries that are due again.
     public var entries = 0
     /// The number of their contacts, each counted once per entry.
     public var contacts = 0
@@ -23,7 +23,7 @@ public struct IgnoreReport: Hashable, Sendable {
     public var files = 0
     /// The number of bytes of those files.
     public var bytes = 0
-    /// The digests passed to `unignore(digests:)` that were not ignored.
+    /// The digests passed to `unignore(digests:dryRun:)` that were not ignored.
     public var unknown: [String] = []
 
     /// A report with these counts.
@@ -54,44 +54,46 @@ extension AvatarStore {
     /// On return all changes are in the index and on disk. If the call is interrupted, the next sync continues it.
     /// - Parameter digests: SHA-256 digests of 64 hexadecimal digits each. The store may have no picture with such a digest
     ///   yet. A digest that is ignored already is not an error.
+    /// - Parameter dryRun: changes nothing and returns the same report; possible in a store that is open for reading only.
+    ///   Default: no.
     /// - Returns: the numbers of entries, contacts and files that lost a picture.
     /// - Throws: `invalidKey` for a text that is not such a digest; `readOnly` in a store that is open for reading only; an
     ///   error of the index or the disk.
     @discardableResult
-    public func ignore(digests: [String]) async throws -> IgnoreReport {
+    public func ignore(digests: [String], dryRun: Bool = false) async throws -> IgnoreReport {
         let bytes = try digests.map(Self.bytes(of:))
+        if dryRun { return try loss(ignoring: bytes) }
         return try await requireWritable().writer.ignore(bytes, at: clock.now())
     }
 
     /// Stops ignoring the pictures with these digests. Their entries are due at once, and the next sync fetches them. The next
     /// sync of a list restores its embedded photos.
     ///
-    /// - Parameter digests: as `ignore(digests:)`.
+    /// - Parameter digests: as `ignore(digests:dryRun:)`.
+    /// - Parameter dryRun: changes nothing and returns the same report; possible in a store that is open for reading only.
+    ///   Default: no.
     /// - Returns: the numbers of entries and contacts that are due again, and the digests that were not ignored.
-    /// - Throws: as `ignore(digests:)`.
+    /// - Throws: as `ignore(digests:dryRun:)`.
     @discardableResult
-    public func unignore(digests: [String]) async throws -> IgnoreReport {
+    public func unignore(digests: [String], dryRun: Bool = false) async throws -> IgnoreReport {
         let bytes = try digests.map(Self.bytes(of:))
+        if dryRun { return try gain(ofNoLongerIgnoring: bytes) }
         var (report, unknown) = try await requireWritable().writer.unignore(bytes, at: clock.now())
         report.unknown = unknown.map(Hexadecimal.text)
         return report
     }
 
-    /// The report that `ignore(digests:)` would return. Changes nothing, and works in a store that is open for reading only.
-    ///
-    /// - Throws: `invalidKey` for a text that is not a digest; an error of the index.
-    public func ignorePreview(digests: [String]) throws -> IgnoreReport {
+    /// The report that `ignore(digests:dryRun:)` would return.
+    private func loss(ignoring digests: [[UInt8]]) throws -> IgnoreReport {
         var report = IgnoreReport()
-        for digest in try Set(digests.map(Self.bytes(of:))) { report.add(try index.partToIgnore(digest)) }
+        for digest in Set(digests) { report.add(try index.partToIgnore(digest)) }
         return report
     }
 
-    /// The report that `unignore(digests:)` would return. Changes nothing, and works in a store that is open for reading only.
-    ///
-    /// - Throws: `invalidKey` for a text that is not a digest; an error of the index.
-    public func unignorePreview(digests: [String]) throws -> IgnoreReport {
+    /// The report that `unignore(digests:dryRun:)` would return.
+    private func gain(ofNoLongerIgnoring digests: [[UInt8]]) throws -> IgnoreReport {
         var report = IgnoreReport()
-        for digest in try digests.map(Self.bytes(of:)) {
+        for digest in digests {
             guard let part = try index.ignoredPart(digest) else {
                 report.unknown.append(Hexadecimal.text(digest))
                 continue

@@ -3,7 +3,7 @@ package import AvatarIndex
 
 /// A setting of a store. Its value is kept in the index and holds for all processes that use the store.
 ///
-/// Each setting states its meaning, unit and default. `AvatarStore.set(_:to:)` changes one, `AvatarStore.value(of:)` reads
+/// Each setting states its meaning, unit and default. `AvatarStore.set(_:to:dryRun:)` changes one, `AvatarStore.value(of:)` reads
 /// it. Work in progress keeps the values that it read when it began; only a lowered budget
 /// applies to it at once.
 public struct Setting: Hashable, Sendable {

@@ -81,7 +81,7 @@ struct ChangingTests {
         try await StoreFixture.withStore { fixture in
             let image = try await fixture.store.avatar(for: fixture.serve(face, at: "/ada.png"))
             let unknown = try AvatarKey(url: "https://example.org/nobody.png")
-            #expect(try fixture.store.removalPreview([image.key, unknown]).bytes == face.count)
+            #expect(try await fixture.store.remove([image.key, unknown], dryRun: true).bytes == face.count)
 
             let receipt = try await fixture.store.remove([image.key, unknown])
 
@@ -159,11 +159,11 @@ struct ChangingTests {
             try await store.set(.lowWatermark, to: 5000)
             try await store.set(.maximumFreshness, to: 60)
 
-            try await store.reset(.lowWatermark)
+            try await store.set(.lowWatermark, to: nil)
             #expect(try store.value(of: .lowWatermark) == 9000)
-            try await store.reset(.maximumFreshness)
+            try await store.set(.maximumFreshness, to: nil)
             #expect(try store.value(of: .maximumFreshness) == nil)
-            for setting in Setting.all { try await store.reset(setting) }
+            for setting in Setting.all { try await store.set(setting, to: nil) }
             #expect(try store.value(of: .budget) == Setting.budget.defaultValue)
             #expect(try store.value(of: .lowWatermark) == (256 << 20) * 9 / 10)
         }

@@ -29,11 +29,11 @@ struct StorageClassesAndTheBudgetExamples {
             #expect(try store.statistics().budgetBytes == 64 << 20)
             #expect(try store.statistics().lowWatermarkBytes == (64 << 20) * 9 / 10)
 
-            let eviction = try store.trimPreview(to: 32 << 20)
+            let eviction = try await store.trim(to: 32 << 20, dryRun: true)
             print("\(eviction.files) files with \(eviction.bytes) bytes would be evicted")
 
             #expect(eviction.files == 0 && eviction.bytes == 0)
-            #expect(try store.trimPreview(to: 2_999).files == 1)
+            #expect(try await store.trim(to: 2_999, dryRun: true).files == 1)
         }
     }
 }

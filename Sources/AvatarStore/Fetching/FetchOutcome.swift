@@ -11,7 +11,7 @@ public enum FetchOutcome: Sendable {
     /// An image was received and is not stored: its response forbids that and the mode obeys (RFC 9111 section 3), or
     /// its entry was removed meanwhile.
     case notStored
-    /// The origin sent an ignored picture (`AvatarStore.ignore(digests:)`), so nothing is stored. `isReceived`: the response
+    /// The origin sent an ignored picture (`AvatarStore.ignore(digests:dryRun:)`), so nothing is stored. `isReceived`: the response
     /// had its bytes; otherwise the origin confirmed that the picture is unchanged.
     case ignored(isReceived: Bool)
     /// An image was received, and there is no room for it in the budget. The stored image stays.

@@ -117,7 +117,7 @@ public struct SyncReport: Sendable {
     public var unstored = 0
     /// Images that the origin confirmed with 304 (RFC 9110 section 15.4.5).
     public var notModified = 0
-    /// Images whose pictures are ignored (`AvatarStore.ignore(digests:)`), so that they count as none. Included in `fresh`,
+    /// Images whose pictures are ignored (`AvatarStore.ignore(digests:dryRun:)`), so that they count as none. Included in `fresh`,
     /// `fetched` and `notModified`.
     public var ignored = 0
     /// Images whose bytes differ from those stored before. Included in `fetched`.

@@ -91,10 +91,9 @@ struct ConfigCommand: AsyncParsableCommand {
     ) async throws -> EvictionReport {
         switch (setting, newValue) {
         case (.number(let setting), .number(_, let number)?):
-            return try dryRun
-                ? store.evictionPreview(setting: setting, to: number) : await store.set(setting, to: number)
+            return try await store.set(setting, to: number, dryRun: dryRun)
         case (.number(let setting), _):
-            return try dryRun ? store.evictionPreview(setting: setting, to: nil) : await store.reset(setting)
+            return try await store.set(setting, to: nil, dryRun: dryRun)
         case (.text(let setting), .text(_, let text)?):
             if !dryRun { try await store.set(setting, to: text) }
         case (.text(let setting), _):

@@ -64,12 +64,9 @@ struct IgnoreCommand: AsyncParsableCommand {
     }
 
     private func change(_ named: [String], in store: AvatarStore) async throws -> IgnoreReport {
-        switch (undo, dryRun) {
-        case (false, false): try await store.ignore(digests: named)
-        case (false, true): try store.ignorePreview(digests: named)
-        case (true, false): try await store.unignore(digests: named)
-        case (true, true): try store.unignorePreview(digests: named)
-        }
+        undo
+            ? try await store.unignore(digests: named, dryRun: dryRun)
+            : try await store.ignore(digests: named, dryRun: dryRun)
     }
 
     /// Prints the effect on the pictures `named`.

@@ -124,13 +124,13 @@ struct RemoveCommand: AsyncParsableCommand {
     }
 
     /// The receipt that `remove` would return; changes nothing.
-    private func preview(_ named: [AvatarKey], in store: AvatarStore) throws -> RemovalReceipt {
+    private func preview(_ named: [AvatarKey], in store: AvatarStore) async throws -> RemovalReceipt {
         if let owner = contactFilter.id {
-            var receipt = try store.removalPreview(try store.keysUsedOnly(by: owner, erasing: erase))
+            var receipt = try await store.remove(try store.keysUsedOnly(by: owner, erasing: erase), dryRun: true)
             receipt.hasUnknownContact = try store.contact(owner) == nil
             return receipt
         }
-        return try store.removalPreview(try keys.isEmpty ? store.keys(query) : named)
+        return try await store.remove(try keys.isEmpty ? store.keys(query) : named, dryRun: true)
     }
 
     /// The entries that `--host`, `--without-contact` or `--all` selects.

@@ -32,7 +32,7 @@ struct TrimCommand: AsyncParsableCommand {
     /// Evicts files down to the low watermark or `--budget`, and prints how many.
     func run() async throws {
         try await store.withStore(dryRun ? .readOnly : .readWriteExisting, makesRoom: true) { store in
-            let evicted = try await dryRun ? store.trimPreview(to: budget) : trim(store)
+            let evicted = try await trim(store)
             let bytes = try store.cachesBytes() - (dryRun ? evicted.bytes : 0)
             let budgetBytes = try Int(store.value(of: .budget) ?? 0)
             let lowWatermark = try Int(store.value(of: .lowWatermark) ?? 0)
@@ -59,7 +59,7 @@ struct TrimCommand: AsyncParsableCommand {
         let display = progress.display(self.store)
         let remains = "evicted files stay evicted; run it again for the rest"
         let evicted = try await display.during(ifInterrupted: remains) {
-            try await store.trim(to: budget, progress: $0)
+            try await store.trim(to: budget, dryRun: dryRun, progress: $0)
         }
         if Task.isCancelled { Message.note(display.interruption(remains)) }
         return evicted

@@ -26,7 +26,7 @@ import Testing
         try await withSilhouettes { fixture in
             let store = fixture.store
             let last = try store.lastChange()
-            let preview = try store.ignorePreview(digests: [digest])
+            let preview = try await store.ignore(digests: [digest], dryRun: true)
             #expect(fixture.files(in: .caches).count == 2)
             #expect(try store.lastChange() == last)
 
@@ -130,7 +130,7 @@ import Testing
             let store = fixture.store
             _ = try await store.trim(to: 0)
             let last = try store.lastChange()
-            let preview = try store.ignorePreview(digests: [digest])
+            let preview = try await store.ignore(digests: [digest], dryRun: true)
 
             let report = try await store.ignore(digests: [digest])
 
@@ -145,7 +145,7 @@ import Testing
             let store = fixture.store
             try await store.ignore(digests: [digest])
             let last = try store.lastChange()
-            let preview = try store.unignorePreview(digests: [digest])
+            let preview = try await store.unignore(digests: [digest], dryRun: true)
 
             let report = try await store.unignore(digests: [digest, String(repeating: "0", count: 64)])
 

@@ -65,7 +65,7 @@ struct AddressTests {
             try await fixture.store.set(.keepAddresses, to: 1)
             _ = try await fixture.store.sync(contacts: people)
             #expect(try fixture.store.picture(withAddressDigest: Self.adaMD5) != nil)
-            try await fixture.store.reset(.keepAddresses)
+            try await fixture.store.set(.keepAddresses, to: nil)
             #expect(try !fixture.store.hasAddresses())
         }
     }

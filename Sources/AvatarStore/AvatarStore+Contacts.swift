@@ -21,30 +21,33 @@ extension AvatarStore {
     ///
     /// The contacts are those that a list named in a sync, with a picture or without, and those that an image is linked
     /// to. A page costs the same at the beginning and at the end, however many contacts there are.
+    ///
+    /// `part` and `isWithoutImage` read each contact up to the end of the page, so a page with few matches may read all
+    /// of them: up to 2 seconds per million.
     /// - Parameter text: the beginning of the name, or of the id of a contact without one; case and accents do not
     ///   matter. Default: all contacts.
+    /// - Parameter part: a part of the name; case and accents do not matter. Default: `nil`, all contacts.
+    /// - Parameter isWithoutImage: list only contacts without a stored image: no list gave them one, or it was not fetched, or
+    ///   it was evicted. Default: no.
     /// - Parameter after: the `next` of the page before. Default: `nil`, the first page.
     /// - Parameter limit: the maximum number of contacts, at least 1. Default: 100.
     /// - Throws: `invalidConfiguration` for a limit below 1, or an `after` that no page returned; an error of the index.
     public func contacts(
         matching text: String = "",
+        containing part: String? = nil,
+        isWithoutImage: Bool = false,
         after: String? = nil,
         limit: Int = 100
     ) throws -> StoredContactPage {
-        try contacts(StoredContactQuery(beginning: text, limit: limit, after: after))
-    }
-
-    /// One page of the contacts that `query` selects, in the order of `contacts(matching:after:limit:)`.
-    ///
-    /// `namePart` and `isWithoutImage` read each contact up to the end of the page, so a page with few matches may read all
-    /// of them: up to 2 seconds per million.
-    ///
-    /// - Throws: `invalidConfiguration` for a limit below 1, or an `after` that no page returned; an error of the index.
-    public func contacts(_ query: StoredContactQuery) throws -> StoredContactPage {
-        var query = query
-        query.beginning = query.beginning.sortName
-        query.namePart = query.namePart?.sortName
-        return try index.contacts(query)
+        try index.contacts(
+            StoredContactQuery(
+                beginning: text.sortName,
+                namePart: part?.sortName,
+                isWithoutImage: isWithoutImage,
+                limit: limit,
+                after: after
+            )
+        )
     }
 
     /// The contact `id` with its name and the image that it shows; `nil` if no list named it and no image is linked to it.
@@ -57,7 +60,7 @@ extension AvatarStore {
     /// The names of those of `contacts` that have one in the index, by id.
     ///
     /// - Throws: an error of the index.
-    public func names(ofContacts contacts: [String]) throws -> [String: String] {
+    package func names(ofContacts contacts: [String]) throws -> [String: String] {
         try index.names(of: contacts)
     }
 

@@ -66,8 +66,16 @@ extension AvatarStore {
     /// The image stored for `address`, else `nil`. Sends no request and does not wait for writers.
     ///
     /// - Parameter address: the URL of the image, or its key.
+    /// - Parameter rendition: a rendition of the image, which counts as a use of its original too. Default: the original. To make
+    ///   a rendition, call `avatar(for:from:options:)` with `FetchOptions.rendition`.
+    /// - Returns: `nil` if the image is not stored, or the rendition is not made yet.
     /// - Throws: `unsupportedURL` for a URL that cannot be a key; an error of the index or the disk.
-    public func storedAvatar(for address: some AvatarAddress) throws -> AvatarImage? {
+    public func storedAvatar(for address: some AvatarAddress, as rendition: Rendition? = nil) throws -> AvatarImage? {
+        if let rendition {
+            return try storedRendition(for: address.avatarKey, rendition) { hit, file in
+                try roots.read(hit.file).map { AvatarImage(file: file, bytes: $0) }
+            }
+        }
         if let (hit, key) = remembered(address), let image = try image(of: hit, key) {
             metrics.read(from: .store)
             return image
@@ -77,13 +85,20 @@ extension AvatarStore {
         return image
     }
 
-    /// The image stored for `address` as a file, as `storedAvatar(for:)`. Its bytes are not read.
+    /// The image stored for `address` as a file, as `storedAvatar(for:as:)`. Its bytes are not read.
     ///
     /// The file existed with its indexed length when the call returned. Its content never changes, but it may be
     /// unlinked later.
     /// - Parameter address: the URL of the image, or its key.
+    /// - Parameter rendition: a rendition of the image. Default: the original.
+    /// - Returns: `nil` if the image is not stored, or the rendition is not made yet.
     /// - Throws: `unsupportedURL` for a URL that cannot be a key; an error of the index.
-    public func storedFile(for address: some AvatarAddress) throws -> AvatarFile? {
+    public func storedFile(for address: some AvatarAddress, as rendition: Rendition? = nil) throws -> AvatarFile? {
+        if let rendition {
+            return try storedRendition(for: address.avatarKey, rendition) { hit, file in
+                roots.contains(hit.file) ? file : nil
+            }
+        }
         if let (hit, key) = remembered(address), let file = file(of: hit, key) { return file }
         let key = try address.avatarKey
         return try lookTwice(key) { file(of: $0, key) }

@@ -25,12 +25,7 @@ extension AvatarStore {
         total: Int? = nil,
         progress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
     ) async throws -> SyncReport where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
-        try await runSync(
-            try listed(records, options),
-            options: options,
-            total: total,
-            progress: progress
-        )
+        try await sync(.records(records, total: total), options: options, progress: progress)
     }
 
     /// Brings the store in line with `contacts`, as `sync(_:options:total:progress:)`.
@@ -41,149 +36,73 @@ extension AvatarStore {
         options: SyncOptions = SyncOptions(),
         progress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
     ) async throws -> SyncReport {
-        try await runSync(
-            try listed(contacts, options),
-            options: options,
-            total: contacts.count,
-            progress: progress
-        )
+        try await sync(.contacts(contacts), options: options, progress: progress)
     }
 
-    /// Revalidates all images that are due, without a contact list. With `SyncOptions.checksAll` or the policy
-    /// `reload`, all images.
+    /// Brings the store in line with address books, as `sync(_:options:total:progress:)` with contact lists: asks each source for its
+    /// changes, one after the other, and then syncs the contacts of all its cards.
     ///
-    /// - Throws: `invalidConfiguration` also if the options ask for pruning; else as `sync(_:options:total:progress:)`.
+    /// A contact whose card is gone, or has no picture any more, is unlinked unless another source or list names it, whatever
+    /// `SyncOptions.prunes` says; not if more than half of the contacts of a source, and more than 20, are gone
+    /// (`SyncOptions.prunesAll`). A source that cannot be read keeps its contacts; `SyncReport.sources` tells why, and the others go
+    /// on. They are asked within half of `SyncOptions.timeLimit`, and not at all with the policy `offline`.
+    ///
+    /// - Throws: as `sync(_:options:total:progress:)`; `CancellationError` if the task is cancelled while a source is asked.
     public func sync(
+        from sources: [ContactSource],
         options: SyncOptions = SyncOptions(),
         progress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
     ) async throws -> SyncReport {
-        try await runSync(try source(options), options: options, progress: progress)
+        try await sync(.sources(sources), options: options, progress: progress)
     }
 
-    /// A sync of `records` as a sequence of events, as `sync(_:options:total:progress:)`. The sync starts when the
-    /// sequence is iterated; the sequence throws its errors.
-    public func syncEvents<Records>(
-        _ records: Records,
+    /// Brings the store in line with `input`: by default revalidates the images that it has and that are due.
+    ///
+    /// - Throws: as `sync(_:options:total:progress:)` and `sync(from:options:progress:)`.
+    public func sync(
+        _ input: SyncInput = .stored,
         options: SyncOptions = SyncOptions(),
-        total: Int? = nil
-    ) -> SyncEvents where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
-        SyncEvents { [self] emit in
-            try await runSync(
-                try listed(records, options),
-                options: options,
-                total: total,
-                emit: emit
-            )
-        }
+        progress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
+    ) async throws -> SyncReport {
+        try await runSync(input, options: options, progress: progress)
     }
 
-    /// A sync of `contacts` as a sequence of events, as `syncEvents(_:options:total:)`.
-    public func syncEvents(contacts: [Contact], options: SyncOptions = SyncOptions()) -> SyncEvents {
-        SyncEvents { [self] emit in
-            try await runSync(
-                try listed(contacts, options),
-                options: options,
-                total: contacts.count,
-                emit: emit
-            )
-        }
+    /// A sync of `input` as a sequence of events. The sync starts when the sequence is iterated; the sequence throws its errors.
+    public func syncEvents(_ input: SyncInput = .stored, options: SyncOptions = SyncOptions()) -> SyncEvents {
+        SyncEvents { [self] emit in try await runSync(input, options: options, emit: emit) }
     }
 
-    /// A sync of the images that are due as a sequence of events, as `syncEvents(_:options:total:)`.
-    public func syncEvents(options: SyncOptions = SyncOptions()) -> SyncEvents {
-        SyncEvents { [self] emit in try await runSync(try source(options), options: options, emit: emit) }
-    }
-
-    /// The plan of a sync with the list, without a request and without a change. Possible in a store that is open for
-    /// reading only.
+    /// The plan of a sync of `input`, without a request and without a change. Possible in a store that is open for reading
+    /// only. Address books are not asked: the plan is that of the cards that the store knows.
     ///
     /// - Throws: `invalidConfiguration` for options outside their limits; an error of the list or the index;
     ///   `CancellationError`.
-    public func syncPreview<Records>(
-        _ records: Records,
-        options: SyncOptions = SyncOptions()
-    ) async throws -> SyncPreview where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
-        try await preview(try listed(records, options), options)
-    }
-
-    /// The plan of a sync with address books as the store knows them; they are not asked.
-    ///
-    /// - Throws: as `syncPreview(_:options:)`.
     public func syncPreview(
-        from sources: [ContactSource],
+        _ input: SyncInput = .stored,
         options: SyncOptions = SyncOptions()
     ) async throws -> SyncPreview {
-        try await syncPreview(from: sources, and: ContactArray(contacts: []), options: options)
-    }
-
-    /// The plan of a sync with address books and a list, as `syncPreview(from:options:)`.
-    ///
-    /// - Throws: as `syncPreview(_:options:)`.
-    public func syncPreview<Records>(
-        from sources: [ContactSource],
-        and records: Records,
-        options: SyncOptions = SyncOptions()
-    ) async throws -> SyncPreview where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
-        var named = options
-        for source in sources { named.lists[source.name] = source.name }
-        let known = try sources.compactMap { try index.source(named: $0.name) }.sorted { $0.name < $1.name }
-        let cards = SourceRecords(
-            index,
-            try known.map { .init(name: $0.name, books: try index.books(of: $0.id), photos: SourcePhotos()) }
-        )
-        guard records is any RepeatableRecords else {
-            return try await preview(try listed(OnceRecords(first: cards, second: records), named), named)
-        }
-        return try await preview(try listed(JoinedRecords(first: cards, second: records), named), named)
-    }
-
-    /// The plan of a sync without a list. Changes nothing.
-    ///
-    /// - Throws: `invalidConfiguration` for options outside their limits, and if they ask for pruning; an error of the
-    ///   index; `CancellationError`.
-    public func syncPreview(options: SyncOptions = SyncOptions()) async throws -> SyncPreview {
-        try await preview(try source(options), options)
-    }
-
-    /// The items of a sync with the list `records`.
-    ///
-    /// - Throws: an error of the index.
-    private func listed<Records>(_ records: Records, _ options: SyncOptions) throws -> SyncSource
-    where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
-        .list(
-            records,
-            spooledTo: records is any RepeatableRecords ? nil : RecordSpool.maker(at: parts.writable?.places),
-            emailSources: options.emailSources,
-            ignoring: try index.ignoredDigests()
-        )
-    }
-
-    /// The items of a sync with the list `contacts`, as `listed(_:_:)` with records.
-    ///
-    /// - Throws: an error of the index.
-    private func listed(_ contacts: [Contact], _ options: SyncOptions) throws -> SyncSource {
-        .contacts(contacts, emailSources: options.emailSources, ignoring: try index.ignoredDigests())
-    }
-
-    /// The entries of a sync without a list: those that are due, or all.
-    ///
-    /// - Throws: `invalidConfiguration` if the options ask for pruning.
-    private func source(_ options: SyncOptions) throws -> SyncSource {
-        guard !options.prunes else {
-            throw AvatarStoreError(
-                .invalidConfiguration,
-                "Pruning needs a contact list: it unlinks the contacts that the list omits."
-            )
-        }
-        let asksForAll = options.checksAll || options.policy == .reload
-        guard !asksForAll else { return .everything(in: index) }
-        return .due(in: index, at: clock.now(), ignoresPauses: options.asksPausedHosts)
-    }
-
-    private func preview(_ source: SyncSource, _ options: SyncOptions) async throws -> SyncPreview {
+        let options = options.naming(input.sources)
         try options.validate(configuration)
+        try input.validate(options)
+        let known = try input.sources.compactMap { try index.source(named: $0.name) }.sorted { $0.name < $1.name }
+        let cards =
+            input.sources.isEmpty
+            ? nil
+            : SourceRecords(
+                index,
+                try known.map { .init(name: $0.name, books: try index.books(of: $0.id), photos: SourcePhotos()) }
+            )
         var counter = try SyncPreviewCounter(fetching, options)
-        return try await counter.run(source)
+        return try await counter.run(try input.makeItems(cards, options, surroundings))
+    }
+
+    /// The store as the input of a sync sees it.
+    private var surroundings: SyncInput.Surroundings {
+        SyncInput.Surroundings(
+            index: index,
+            makeSpool: RecordSpool.maker(at: parts.writable?.places),
+            now: clock.now()
+        )
     }
 
     /// Stores that a sync could not run: its lists cannot be read. Otherwise the figures of the store would still show the sync before.
@@ -194,23 +113,22 @@ extension AvatarStore {
     }
 
     /// Runs a sync, and stores how it ended.
-    ///
-    /// - Parameter makeSource: gives the items, once no other sync can run, and the sources among them.
     private func runSync(
+        _ input: SyncInput,
         options: SyncOptions,
-        total: Int? = nil,
         progress: @escaping @Sendable (SyncProgress) -> Void = { _ in },
-        emit: (@Sendable (SyncEvent) async -> Void)? = nil,
-        makeSource: (StoreWriter) async throws -> (SyncSource, SourceSync?)
+        emit: (@Sendable (SyncEvent) async -> Void)? = nil
     ) async throws -> SyncReport {
+        var options = options.naming(input.sources)
         try options.validate(configuration)
+        try input.validate(options)
         let writer = try requireWritable().writer
         let begun = ContinuousClock.now
         try await writer.beginSync(at: clock.now())
         do {
             try await writer.finishIgnoring(at: clock.now())
-            let (source, sources) = try await makeSource(writer)
-            var options = options
+            let sources = try await updated(input.sources, options, begun: begun)
+            let source = try input.makeItems(try sources?.records(), options, surroundings)
             // The sources have taken a part of it.
             options.timeLimit = options.timeLimit.map { max(.zero, $0 - (.now - begun)) }
             let run = try SyncRun(
@@ -219,7 +137,7 @@ extension AvatarStore {
                 sources: sources,
                 options: options,
                 accesses: accesses,
-                total: total.map { $0 + (sources?.cardCount ?? 0) },
+                total: input.total.map { $0 + (sources?.cardCount ?? 0) },
                 progress: progress,
                 emit: emit
             )
@@ -249,67 +167,27 @@ extension AvatarStore {
         }
     }
 
-    /// Brings the store in line with address books, as `sync(_:options:total:progress:)` with contact lists: asks each source for its
-    /// changes, one after the other, and then syncs the contacts of all its cards.
+    /// Brings what the index knows of `sources` up to date.
     ///
-    /// A contact whose card is gone, or has no picture any more, is unlinked unless another source or list names it, whatever
-    /// `SyncOptions.prunes` says; not if more than half of the contacts of a source, and more than 20, are gone
-    /// (`SyncOptions.prunesAll`). A source that cannot be read keeps its contacts; `SyncReport.sources` tells why, and the others go
-    /// on. They are asked within half of `SyncOptions.timeLimit`, and not at all with the policy `offline`.
-    ///
-    /// - Throws: as `sync(_:options:total:progress:)`; `CancellationError` if the task is cancelled while a source is asked.
-    public func sync(
-        from sources: [ContactSource],
-        options: SyncOptions = SyncOptions(),
-        progress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
-    ) async throws -> SyncReport {
-        try await sync(from: sources, and: ContactArray(contacts: []), options: options, total: 0, progress: progress)
-    }
-
-    /// Brings the store in line with address books and a contact list, as `sync(from:options:progress:)`. The list is read after
-    /// them, so that its record of a contact counts.
-    ///
-    /// - Throws: as `sync(_:options:total:progress:)`.
-    public func sync<Records>(
-        from sources: [ContactSource],
-        and records: Records,
-        options: SyncOptions = SyncOptions(),
-        total: Int? = nil,
-        progress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
-    ) async throws -> SyncReport where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
-        var named = options
-        for source in sources { named.lists[source.name] = source.name }
-        let all = named
-        let begun = ContinuousClock.now
-        return try await runSync(options: all, total: total, progress: progress) { writer in
-            let update = SourceSync(index, writer: writer, logger: configuration.logger)
-            let makeSpool = RecordSpool.maker(at: parts.writable?.places)
-            try await update.update(
-                sources,
-                isFull: options.comparesAll,
-                asksByEmail: !options.emailSources.isEmpty,
-                isOffline: options.policy == .offline,
-                // The rest is for the images.
-                until: options.timeLimit.map { begun + $0 / 2 },
-                spooledTo: makeSpool
-            )
-            let cards = try update.records()
-            guard !(records is ContactArray) else { return (try listed(cards, all), update) }
-            guard records is any RepeatableRecords else {
-                return (try listed(OnceRecords(first: cards, second: records), all), update)
-            }
-            return (try listed(JoinedRecords(first: cards, second: records), all), update)
-        }
-    }
-
-    private func runSync(
-        _ source: SyncSource,
-        options: SyncOptions,
-        total: Int? = nil,
-        progress: @escaping @Sendable (SyncProgress) -> Void = { _ in },
-        emit: (@Sendable (SyncEvent) async -> Void)? = nil
-    ) async throws -> SyncReport {
-        try await runSync(options: options, total: total, progress: progress, emit: emit) { _ in (source, nil) }
+    /// - Parameter begun: when the sync began.
+    /// - Returns: `nil` without a source.
+    private func updated(
+        _ sources: [ContactSource],
+        _ options: SyncOptions,
+        begun: ContinuousClock.Instant
+    ) async throws -> SourceSync? {
+        guard !sources.isEmpty else { return nil }
+        let update = SourceSync(index, writer: try requireWritable().writer, logger: configuration.logger)
+        try await update.update(
+            sources,
+            isFull: options.comparesAll,
+            asksByEmail: !options.emailSources.isEmpty,
+            isOffline: options.policy == .offline,
+            // The rest is for the images.
+            until: options.timeLimit.map { begun + $0 / 2 },
+            spooledTo: RecordSpool.maker(at: parts.writable?.places)
+        )
+        return update
     }
 }
 

@@ -145,12 +145,12 @@ struct AddressBookTests {
             let records = ContactStream([Contact(id: "ben", avatarURL: fixture.origin.url("/ben.png"))])
             var options = SyncOptions()
             options.list = "team"
-            let report = try await fixture.store.sync(from: [source], and: records, options: options)
+            let report = try await fixture.store.sync(.sources([source], and: records), options: options)
             #expect(report.contacts == 2)
             #expect(try fixture.store.namedLists().map(\.contacts) == [1, 1])
             #expect(try fixture.store.namedLists().map(\.kind) == [.cardDAV, .list])
             server.delete("ada")
-            let second = try await fixture.store.sync(from: [source], and: records, options: options)
+            let second = try await fixture.store.sync(.sources([source], and: records), options: options)
             #expect(second.unlinked == 1)
             #expect(try fixture.store.contacts().contacts.map(\.id) == ["ben"])
         }
@@ -720,7 +720,7 @@ struct AddressBookTests {
             server.put("ada", Self.photo(1))
             _ = try await sync(fixture, source)
             _ = server.takeRequests()
-            let preview = try await fixture.store.syncPreview(from: [source])
+            let preview = try await fixture.store.syncPreview(.sources([source]))
             #expect(preview.contacts == 1)
             #expect(preview.saved == 1)
             #expect(server.takeRequests().isEmpty)

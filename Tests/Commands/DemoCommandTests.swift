@@ -44,7 +44,7 @@ struct DemoCommandTests {
         #expect(statistics.cachesBytes > 900_000 && statistics.cachesBytes <= 1_000_000)
         #expect(statistics.states[.own] == 1)
         #expect(statistics.pendingBytes == 0)
-        let preview = try await store.syncPreview(list)
+        let preview = try await store.syncPreview(.records(list))
         #expect(preview.contacts == 1000)
         #expect(preview.fresh > 200 && preview.toFetch + preview.skipped > 500)
         try await store.close()

@@ -64,7 +64,7 @@ struct ContactsAndChangesExamples {
 
             #expect(page.contacts.count == 11 && page.contacts.last?.id == "159" && page.next == nil)
 
-            let faceless = try store.contacts(StoredContactQuery(isWithoutImage: true))
+            let faceless = try store.contacts(isWithoutImage: true)
 
             #expect(faceless.contacts.count == 61 && faceless.contacts.last?.id == "43")
 

@@ -39,22 +39,22 @@ public struct StoredContact: Hashable, Sendable {
 }
 
 /// A selection of the contacts of a store, and the page of it to return.
-public struct StoredContactQuery: Sendable {
+package struct StoredContactQuery: Sendable {
     /// List only contacts whose name begins with this text, or whose id does if they have no name. Case and accents do not
     /// matter. Default: empty, all contacts.
-    public var beginning: String
+    package var beginning: String
     /// List only contacts whose name contains this text. Case and accents do not matter. Default: `nil`, all contacts.
-    public var namePart: String?
+    package var namePart: String?
     /// List only contacts without a stored image: no list gave them one, or it was not fetched, or it was evicted. Default:
     /// `false`.
-    public var isWithoutImage: Bool
+    package var isWithoutImage: Bool
     /// The maximum number of contacts in a page, at least 1. Default: 100.
-    public var limit: Int
+    package var limit: Int
     /// The `next` of the previous page. Default: `nil`, the first page.
-    public var after: String?
+    package var after: String?
 
     /// A selection with the defaults except those given. Each parameter is described at the property of its name.
-    public init(
+    package init(
         beginning: String = "",
         namePart: String? = nil,
         isWithoutImage: Bool = false,

@@ -2,29 +2,6 @@ public import AvatarCore
 import AvatarIndex
 
 extension AvatarStore {
-    /// The stored rendition of the picture of `address`, with its bytes. Sends no request, decodes nothing and does not wait for
-    /// writers. Counts as a use of the rendition and of its original.
-    ///
-    /// To make a rendition, call `avatar(for:from:options:)` with `FetchOptions.rendition`.
-    ///
-    /// - Parameter address: the URL of the image, or its key.
-    /// - Parameter rendition: the rendition to look up.
-    /// - Returns: `nil` if the picture is not stored, or the rendition is not made yet.
-    /// - Throws: `unsupportedURL` for a URL that cannot be a key; an error of the index or the disk.
-    public func storedAvatar(for address: some AvatarAddress, as rendition: Rendition) throws -> AvatarImage? {
-        try storedRendition(for: address.avatarKey, rendition) { hit, file in
-            try roots.read(hit.file).map { AvatarImage(file: file, bytes: $0) }
-        }
-    }
-
-    /// The stored rendition of the picture of `address` as a file, as `storedAvatar(for:as:)`. Its bytes are not read.
-    ///
-    /// - Returns: `nil` if the picture is not stored, or the rendition is not made yet.
-    /// - Throws: an error of the index.
-    public func storedFile(for address: some AvatarAddress, as rendition: Rendition) throws -> AvatarFile? {
-        try storedRendition(for: address.avatarKey, rendition) { hit, file in roots.contains(hit.file) ? file : nil }
-    }
-
     /// The ThumbHash of the picture of `key`, 5 to 25 bytes: a blurred stand-in to show while the picture is fetched. An
     /// entry keeps it while its file is evicted. Sends no request and does not wait for writers.
     ///
@@ -35,7 +12,7 @@ extension AvatarStore {
     public func thumbHash(for key: AvatarKey) throws -> [UInt8]? { try index.thumbHash(for: key) }
 
     /// Looks up a stored rendition, and records a use of it and of its original.
-    private func storedRendition<Result>(
+    func storedRendition<Result>(
         for key: AvatarKey,
         _ rendition: Rendition,
         _ read: (IndexHit, AvatarFile) throws -> Result?

@@ -116,6 +116,13 @@ public struct SyncOptions: Sendable {
     /// Whether pauses that follow from failures are ignored.
     var asksPausedHosts: Bool { ignoresPauses || policy == .reload }
 
+    /// The options with each of `sources` among the lists.
+    func naming(_ sources: [ContactSource]) -> SyncOptions {
+        var options = self
+        for source in sources { options.lists[source.name] = source.name }
+        return options
+    }
+
     /// The most requests at once of a sync with these options of a store with `configuration`.
     func connections(_ configuration: AvatarStore.Configuration) -> Int {
         connections ?? configuration.connections

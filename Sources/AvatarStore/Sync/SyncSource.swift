@@ -87,15 +87,6 @@ struct SyncSource: Sendable {
         }
     }
 
-    /// The images of `contacts`, as `list`.
-    static func contacts(
-        _ contacts: [Contact],
-        emailSources: [EmailSource],
-        ignoring ignored: Set<[UInt8]>
-    ) -> SyncSource {
-        list(ContactArray(contacts: contacts), spooledTo: nil, emailSources: emailSources, ignoring: ignored)
-    }
-
     /// The entries that are due at `time`, of hosts that may get requests; a few of each host in turn.
     ///
     /// - Parameter ignoresPauses: whether to include hosts that are paused because they kept failing.

@@ -44,16 +44,22 @@ struct ContactsCommand: AsyncParsableCommand {
     /// - Throws: `ValidationError` if `--after` is not a place that a page printed; an error of the index.
     func run() async throws {
         try await store.withStore(.readOnly) { store in
-            var query = StoredContactQuery(namePart: name, isWithoutImage: withoutImage, after: paging.after)
+            var after = paging.after
             var pages = PageOutput(StoredContact.table, output)
             repeat {
-                query.limit = paging.count(behind: pages.count, in: Self.pageSize)
-                let page = try PageOutput.page { try store.contacts(query) }
+                let page = try PageOutput.page {
+                    try store.contacts(
+                        containing: name,
+                        isWithoutImage: withoutImage,
+                        after: after,
+                        limit: paging.count(behind: pages.count, in: Self.pageSize)
+                    )
+                }
                 try pages.print(page.contacts, fields: \.fields, row: \.row)
-                query.after = page.next
-            } while paging.goesOn(behind: pages.count, next: query.after)
+                after = page.next
+            } while paging.goesOn(behind: pages.count, next: after)
             guard pages.count > 0 else { return explainEmptiness() }
-            if paging.limit != nil { try pages.printEnd(next: query.after, of: "contacts", self.store) }
+            if paging.limit != nil { try pages.printEnd(next: after, of: "contacts", self.store) }
         }
     }
 

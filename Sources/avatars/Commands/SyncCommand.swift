@@ -292,12 +292,7 @@ struct SyncCommand: AsyncParsableCommand {
         if !sources.isEmpty {
             self.store.note("the plan is that of the cards that the store knows; none is read")
         }
-        return switch (lists, sources.isEmpty) {
-        case (nil, true): try await store.syncPreview(options: options)
-        case (nil, false): try await store.syncPreview(from: sources, options: options)
-        case (let lists?, true): try await store.syncPreview(lists, options: options)
-        case (let lists?, false): try await store.syncPreview(from: sources, and: lists, options: options)
-        }
+        return try await store.syncPreview(SyncInput(lists, sources), options: options)
     }
 
     /// Runs the sync, with progress, and prints notes about an interruption and about images that were not stored.
@@ -313,7 +308,9 @@ struct SyncCommand: AsyncParsableCommand {
         let remains = "images that arrived are stored; the next sync continues from there"
         let report = try await display.during(ifInterrupted: remains) { show in
             try await waitingForOthers {
-                try await store.sync(lists, store.configuration.sources(books), options) { show($0.work) }
+                try await store.sync(SyncInput(lists, store.configuration.sources(books)), options: options) {
+                    show($0.work)
+                }
             }
         }
         if report.wasCancelled { Message.note(display.interruption(remains)) }

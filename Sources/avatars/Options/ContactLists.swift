@@ -153,20 +153,13 @@ struct ContactLists: RepeatableRecords, Sendable {
     }
 }
 
-extension AvatarStore {
-    /// Syncs with lists, address books, both or neither.
-    func sync(
-        _ lists: ContactLists?,
-        _ sources: [ContactSource],
-        _ options: SyncOptions,
-        progress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
-    ) async throws -> SyncReport {
+extension SyncInput {
+    /// Lists, address books, both, or without either the images of the store.
+    init(_ lists: ContactLists?, _ sources: [ContactSource]) {
         switch (lists, sources.isEmpty) {
-        case (nil, true): try await sync(options: options, progress: progress)
-        case (nil, false): try await sync(from: sources, options: options, progress: progress)
-        case (let lists?, true): try await sync(lists, options: options, total: lists.count, progress: progress)
-        case (let lists?, false):
-            try await sync(from: sources, and: lists, options: options, total: lists.count, progress: progress)
+        case (nil, true): self = .stored
+        case (nil, false): self = .sources(sources)
+        case (let lists?, _): self = .sources(sources, and: lists, total: lists.count)
         }
     }
 }

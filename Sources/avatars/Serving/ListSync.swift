@@ -67,7 +67,7 @@ struct ListSync: Service {
         var named = options
         let lists = paths.isEmpty ? nil : try await openLists()
         lists?.setNames(of: &named, as: nil)
-        let report = try await store.sync(lists, sources, named)
+        let report = try await store.sync(SyncInput(lists, sources), options: named)
         lists?.unreadFields.report(asksByEmail: !options.emailSources.isEmpty)
         if lists != nil || !sources.isEmpty { try EmailOptions.warn(ofSources: options.emailSources, in: store) }
         return report

@@ -72,7 +72,7 @@ struct VaryTests {
                         for contact in contacts { list.yield(.contact(contact)) }
                         list.finish()
                     }
-                    #expect(try await store.syncPreview(list, options: options).toRevalidate == requests - 1)
+                    #expect(try await store.syncPreview(.records(list), options: options).toRevalidate == requests - 1)
                 }
                 _ = try await store.sync(contacts: contacts, options: options)
                 try await store.close()

@@ -65,13 +65,18 @@ struct RosterTests {
     ])
     func partsOfNamesAndContactsWithoutImages(part: String?, isWithoutImage: Bool, found: [String]) async throws {
         try await withPeople { fixture, _ in
-            var query = StoredContactQuery(namePart: part, isWithoutImage: isWithoutImage, limit: 1)
+            var after: String?
             var ids: [String] = []
             repeat {
-                let page = try fixture.store.contacts(query)
+                let page = try fixture.store.contacts(
+                    containing: part,
+                    isWithoutImage: isWithoutImage,
+                    after: after,
+                    limit: 1
+                )
                 ids += page.contacts.map(\.id)
-                query.after = page.next
-            } while query.after != nil
+                after = page.next
+            } while after != nil
             #expect(ids == found)
         }
     }
@@ -79,7 +84,7 @@ struct RosterTests {
     @Test func contactWhoseImageWasEvictedIsWithoutOne() async throws {
         try await withPeople { fixture, _ in
             _ = try await fixture.store.trim(to: 0)
-            let page = try fixture.store.contacts(StoredContactQuery(isWithoutImage: true))
+            let page = try fixture.store.contacts(isWithoutImage: true)
             #expect(page.contacts.map(\.id) == ["1", "2", "B-7", "3", "4"])
             #expect(page.contacts.map(\.state) == [nil, nil, .evicted, .evicted, .evicted])
         }

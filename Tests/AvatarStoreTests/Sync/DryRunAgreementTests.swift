@@ -38,7 +38,7 @@ struct DryRunAgreementTests {
 
             // The second time some images are stored, and some failed and wait.
             for round in 1...2 {
-                let preview = try await fixture.store.syncPreview(records, options: options)
+                let preview = try await fixture.store.syncPreview(.records(records), options: options)
                 let report = try await fixture.store.sync(records, options: options)
 
                 #expect(preview.contacts == report.contacts, "contacts, round \(round)")

@@ -53,7 +53,7 @@ struct DuplicateContactTests {
             options.prunes = true
 
             for _ in 0..<5 {
-                let preview = try await fixture.store.syncPreview(RecordList(list), options: options)
+                let preview = try await fixture.store.syncPreview(.records(RecordList(list)), options: options)
                 let report = try await fixture.store.sync(contacts: list, options: options)
                 #expect(preview.duplicates == 3 && report.duplicates == 3 && report.withoutImage == 1)
             }

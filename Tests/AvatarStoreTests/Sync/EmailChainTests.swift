@@ -305,10 +305,10 @@ struct EmailChainTests {
                 }
             }
 
-            let before = try await sources.fixture.store.syncPreview(list(), options: sources.options)
+            let before = try await sources.fixture.store.syncPreview(.records(list()), options: sources.options)
             #expect(before.toFetch == 2 && before.withoutImage == 1 && sources.fixture.origin.requestCount == 0)
             _ = try await sources.sync(people)
-            let after = try await sources.fixture.store.syncPreview(list(), options: sources.options)
+            let after = try await sources.fixture.store.syncPreview(.records(list()), options: sources.options)
 
             #expect(after.toFetch == 0 && after.fresh == 1 && after.withoutImage == 2)
         }

@@ -104,7 +104,7 @@ struct NamedListTests {
             _ = try await sync(fixture, "team", numbers(0..<43))
 
             let preview = try await fixture.store.syncPreview(
-                records(contacts(numbers(0..<21), fixture)),
+                .records(records(contacts(numbers(0..<21), fixture))),
                 options: options("team")
             )
             let refused = try await sync(fixture, "team", numbers(0..<21))

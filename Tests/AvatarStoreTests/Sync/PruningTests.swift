@@ -29,7 +29,7 @@ struct PruningTests {
         try await withPeople { fixture, people in
             let last = try fixture.store.lastChange()
             let list = records(Array(people.prefix(1)))
-            let preview = try await fixture.store.syncPreview(list, options: pruning)
+            let preview = try await fixture.store.syncPreview(.records(list), options: pruning)
 
             let report = try await fixture.store.sync(list, options: pruning)
 
@@ -57,7 +57,7 @@ struct PruningTests {
         try await withPeople { fixture, people in
             var list = records(Array(people.prefix(1)))
             list.records.append(.unreadable(line: 9, reason: "it is none"))
-            let preview = try await fixture.store.syncPreview(list, options: pruning)
+            let preview = try await fixture.store.syncPreview(.records(list), options: pruning)
 
             let report = try await fixture.store.sync(list, options: pruning)
 
@@ -80,7 +80,7 @@ struct PruningTests {
     func aListOfContactsWithoutPictures() async throws {
         try await withPeople { fixture, _ in
             let list = records([Contact(id: "ada"), Contact(id: "ben")])
-            let preview = try await fixture.store.syncPreview(list, options: pruning)
+            let preview = try await fixture.store.syncPreview(.records(list), options: pruning)
 
             let report = try await fixture.store.sync(list, options: pruning)
 

@@ -16,7 +16,7 @@ struct SeveralURLTests {
         try await StoreFixture.withStore { fixture in
             fixture.serve(other, at: "/2.png", cacheControl: "max-age=8640000")
             let list = [contact("ada", fixture, "/1.png", "/2.png", "/3.png")]
-            let preview = try await fixture.store.syncPreview(RecordList(list))
+            let preview = try await fixture.store.syncPreview(.records(RecordList(list)))
 
             let first = try await fixture.store.sync(contacts: list)
 
@@ -25,7 +25,7 @@ struct SeveralURLTests {
             #expect(try fixture.store.avatar(forContact: "ada")?.bytes == other)
             let last = try fixture.store.lastChange()
             for _ in 0..<5 {
-                let again = try await fixture.store.syncPreview(RecordList(list))
+                let again = try await fixture.store.syncPreview(.records(RecordList(list)))
                 let report = try await fixture.store.sync(contacts: list)
                 #expect(again.fresh == 1 && report.fresh == 1 && report.wanted == 1 && report.requests == 0)
                 #expect(again.skipped == 0)
@@ -79,7 +79,7 @@ struct SeveralURLTests {
             let list = [contact("ada", fixture, "/1.png", "/2.png")]
 
             let report = try await fixture.store.sync(contacts: list)
-            let preview = try await fixture.store.syncPreview(RecordList(list))
+            let preview = try await fixture.store.syncPreview(.records(RecordList(list)))
             let again = try await fixture.store.sync(contacts: list)
 
             #expect(report.wanted == 1 && report.failed == 1 && report.requests == 2)

@@ -85,7 +85,7 @@ struct StreamedListTests {
             configuration.access = .readOnly
             let contacts = manyContacts(fixture)
             try await AvatarStore.withStore(configuration) { store in
-                let preview = try await store.syncPreview(Once(contacts.map(ContactRecord.contact)))
+                let preview = try await store.syncPreview(.records(Once(contacts.map(ContactRecord.contact))))
                 #expect(preview.duplicates == 1)
             }
         }

@@ -21,7 +21,7 @@ struct SyncEventsTests {
             var failed: [AvatarKey] = []
             var last: SyncReport?
 
-            for try await event in fixture.store.syncEvents(contacts: contacts) {
+            for try await event in fixture.store.syncEvents(.contacts(contacts)) {
                 #expect(last == nil)
                 switch event {
                 case .image(let key, .stored(isChanged: false)):
@@ -46,7 +46,7 @@ struct SyncEventsTests {
             let contacts = people(900, fixture)
             var options = SyncOptions()
             options.batchSize = 16
-            for try await event in fixture.store.syncEvents(contacts: contacts, options: options) {
+            for try await event in fixture.store.syncEvents(.contacts(contacts), options: options) {
                 if case .image = event { break }
             }
 
@@ -73,7 +73,7 @@ struct SyncEventsTests {
             var options = SyncOptions()
             options.connections = 0
             await #expect(throws: AvatarStoreError.self) {
-                for try await _ in fixture.store.syncEvents(contacts: [], options: options) {}
+                for try await _ in fixture.store.syncEvents(.contacts([]), options: options) {}
             }
         }
     }

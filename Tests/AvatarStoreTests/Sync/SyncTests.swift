@@ -273,7 +273,7 @@ struct SyncTests {
                 stream.finish()
             }
 
-            let preview = try await fixture.store.syncPreview(records)
+            let preview = try await fixture.store.syncPreview(.records(records))
 
             #expect(preview.fresh == 2)
             #expect(preview.toFetch == 3)

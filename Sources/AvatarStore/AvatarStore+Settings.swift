@@ -69,7 +69,7 @@ extension StoreWriter {
         try setting.validate(value)
         var evicted = EvictionReport()
         guard setting == .budget else {
-            try makingRoom { _ in
+            try evictor.makingRoom { _ in
                 try write { transaction in
                     try requireOrder(of: setting, at: value, in: transaction)
                     try transaction.setSetting(setting.name, to: value)
@@ -86,7 +86,7 @@ extension StoreWriter {
             let freed = try makeRoomForBudget(Int(value), target)
             evicted.files += freed.files
             evicted.bytes += freed.bytes
-            let isInForce = try makingRoom { _ in
+            let isInForce = try evictor.makingRoom { _ in
                 try write { transaction in
                     guard try transaction.total(of: .caches).accountedBytes <= Int(value) else { return false }
                     try transaction.setSetting(setting.name, to: value)
@@ -100,7 +100,7 @@ extension StoreWriter {
     /// Deletes the value of `setting`, after its default is in force.
     fileprivate func reset(_ setting: Setting) throws -> EvictionReport {
         let evicted = try setting.defaultValue.map { try set(setting, to: $0) } ?? EvictionReport()
-        try makingRoom { _ in try write { try $0.removeSetting(setting.name) } }
+        try evictor.makingRoom { _ in try write { try $0.removeSetting(setting.name) } }
         return evicted
     }
 
@@ -123,18 +123,18 @@ extension StoreWriter {
     /// - Throws: `busy` if other processes have more bytes pending than `budget`, before anything is evicted.
     private func makeRoomForBudget(_ budget: Int, _ target: Int) throws -> EvictionReport {
         guard try index.total(of: .caches).accountedBytes > budget else { return EvictionReport() }
-        try makingRoom { _ in
-            try finishOwnLeftovers()
-            try finishDeadHolders()
+        try evictor.makingRoom { _ in
+            try pending.finishOwnLeftovers()
+            try pending.finishDeadHolders()
         }
-        let pending = try index.total(of: .caches).pendingBytes
-        guard pending <= budget else {
+        let pendingBytes = try index.total(of: .caches).pendingBytes
+        guard pendingBytes <= budget else {
             throw AvatarStoreError(
                 .busy,
-                "The budget cannot be lowered to \(budget) bytes now: other processes have \(pending) bytes pending. "
+                "The budget cannot be lowered to \(budget) bytes now: other processes have \(pendingBytes) bytes pending. "
                     + "Nothing was evicted. Try again when they are done."
             )
         }
-        return try trim(to: target, canStop: false)
+        return try evictor.trim(to: target, canStop: false)
     }
 }

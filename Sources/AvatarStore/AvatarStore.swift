@@ -272,8 +272,7 @@ public final class AvatarStore: Sendable {
     /// Finishes what dead processes left, and compares the files if the power was lost since the store was last closed.
     private func recover() async throws {
         guard let writer = parts.writable?.writer else { return }
-        try await writer.readBootMark()
-        await writer.recover(reportingTo: configuration.logger)
+        try await writer.recover(reportingTo: configuration.logger)
         await writer.recoverFromPowerLoss(reportingTo: configuration.logger) { [self] lastDurableFile in
             verifier(repairingWith: writer, depth: .afterPowerLoss(lastDurableFile: lastDurableFile))
         }

@@ -8,7 +8,7 @@ import AvatarIndex
 /// evicted first are deleted before it. They are the reserve: no file has to be set apart for it, and a store of an earlier
 /// version has them too. Any program may delete files of `caches`, so a process killed in between leaves a state that the store
 /// knows: files that are missing.
-extension StoreWriter {
+extension Evictor {
     /// Runs `step`, and again after each time that it fails because the disk is full, as long as there are files to delete.
     ///
     /// - Parameter step: a transaction, or work that may be begun again. Its argument tells whether the disk was full: then its
@@ -35,8 +35,7 @@ extension StoreWriter {
     private func retire(_ deleted: [Int64]) {
         guard !deleted.isEmpty else { return }
         do {
-            let evicted = try write { try evict(deleted, $0) }
-            if let evicted { try unlink([], [evicted]) }
+            try finish(try pending.write { try evict(deleted, in: $0) })
         } catch {
             // The next read or sync finds that they are missing.
         }
@@ -44,7 +43,7 @@ extension StoreWriter {
 }
 
 extension AvatarStore {
-    /// Opens a store as `open(_:)`, for work that frees the disk: if the disk is full, it makes room as `StoreWriter.makingRoom`.
+    /// Opens a store as `open(_:)`, for work that frees the disk: if the disk is full, it makes room as `Evictor.makingRoom`.
     ///
     /// - Throws: as `open(_:)`.
     package static func openMakingRoom(_ configuration: Configuration) async throws -> AvatarStore {

@@ -1,7 +1,45 @@
 import AvatarCore
 import AvatarIndex
 
-extension StoreWriter {
+/// Makes room in `caches`: chooses the files to evict, the least recently used ones first, and evicts them.
+///
+/// The choice among the files is `EvictionPlan`, a value. Room is made before a file is published, so the budget is never
+/// exceeded. An evicted file goes through the steps of a deletion (`StoreWriter`).
+final class Evictor {
+    /// Files that a transaction took from the index to make room. `finish` unlinks them after the commit.
+    struct Eviction {
+        /// The row that names them.
+        let batch: PendingBatch
+        /// The files, with the renditions of evicted originals.
+        let files: [PendingFile]
+        /// Their bytes.
+        var bytes: Int { files.reduce(0) { $0 + $1.sizeBytes } }
+    }
+
+    let index: AvatarIndex
+    let places: StorePlaces
+    private let accesses: AccessRecorder
+    private let metrics: StoreMetrics
+    private let boot: BootRecord
+    let pending: PendingWork
+    /// At least the bytes of all renditions, but for those that other processes have made since it was counted; `nil`: not
+    /// counted yet.
+    private var renditionBytes: Int?
+
+    init(
+        _ index: AvatarIndex,
+        _ places: StorePlaces,
+        _ accesses: AccessRecorder,
+        _ metrics: StoreMetrics,
+        _ boot: BootRecord,
+        _ pending: PendingWork
+    ) {
+        (self.index, self.places, self.accesses) = (index, places, accesses)
+        (self.metrics, self.boot, self.pending) = (metrics, boot, pending)
+    }
+
+    // MARK: Victims
+
     /// The row ids of the files to evict before `incoming` bytes may be published; none if there is room.
     ///
     /// The budget is read again here: a process that lowered it may rely on it from then on.
@@ -80,41 +118,39 @@ extension StoreWriter {
         return plan.victims
     }
 
-    /// Removes the rows of files that were deleted from `caches` from outside. They would count against the budget, and
-    /// block the room needed to fetch the images again. The entries stay, and so do files that exist after all.
-    func retireLost(_ files: [FileRecord]) throws {
-        let lost = files.filter { $0.storageClass == .caches && !places.stored.contains($0) }
-        guard !lost.isEmpty else { return }
-        let retired = try write { transaction in
-            try lost.compactMap {
-                try transaction.retireFile(id: $0.id, absence: .missing, holder: places.holder.name)
+    /// The plan after it was offered the files that `rules` allow to evict, the least recently used first.
+    private func choose(
+        _ plan: EvictionPlan,
+        under rules: RoomRules,
+        sparing spared: Set<Int64>,
+        in transaction: IndexTransaction
+    ) throws -> EvictionPlan {
+        var plan = plan
+        try transaction.forEachEvictionCandidate(accessedBefore: rules.accessedBefore) { candidate in
+            guard rules.allowsEviction(of: candidate.fileID), !spared.contains(candidate.fileID) else {
+                return !plan.isComplete
             }
+            return plan.offer(fileID: candidate.fileID, sizeBytes: candidate.sizeBytes)
         }
-        try unlink(retired)
-        try settle()
+        return plan
     }
 
-    /// The bytes that could be published under `rules` once all evictable files are gone.
-    func roomThatCanBeMade(_ rules: RoomRules) throws -> Int {
-        try write { transaction in
-            let budget = min(rules.limits.budget, try transaction.budget())
-            let bytes = try transaction.total(of: .caches).accountedBytes
-            let plan = try choose(
-                EvictionPlan(bytes: bytes, trimmingTo: 0),
-                under: rules,
-                sparing: [],
-                in: transaction
-            )
-            return max(0, budget - (bytes - plan.freed))
+    // MARK: Eviction
+
+    /// Removes the files from the index.
+    ///
+    /// - Returns: the files for `finish`; `nil` if the index has none of them.
+    func evict(_ victims: [Int64], in transaction: IndexTransaction) throws -> Eviction? {
+        try transaction.retireFiles(ids: victims, absence: .evicted, holder: places.holder.name).map {
+            Eviction(batch: $0, files: $0.files + transaction.retiredRenditions)
         }
     }
 
-    /// Removes the files from the index. They have to be unlinked after the commit.
-    func evict(_ victims: [Int64], _ transaction: IndexTransaction) throws -> PendingBatch? {
-        let evicted = try transaction.retireFiles(ids: victims, absence: .evicted, holder: places.holder.name)
-        uncountedEvictions += evicted?.files ?? []
-        uncountedEvictions += transaction.retiredRenditions
-        return evicted
+    /// Counts and unlinks evicted files, once their transaction is committed.
+    func finish(_ eviction: Eviction?) throws {
+        guard let eviction else { return }
+        metrics.evict(files: eviction.files.count, bytes: eviction.bytes)
+        try pending.unlink([], [eviction.batch])
     }
 
     /// The most files evicted in one transaction on a disk that was full: such a transaction needs little room.
@@ -133,10 +169,10 @@ extension StoreWriter {
         progress: ProgressHandler = { _ in }
     ) throws -> EvictionReport {
         try makingRoom { _ in
-            try markChanged()
+            try boot.markChanged()
             try flushAccesses()
-            try finishOwnLeftovers()
-            try finishDeadHolders()
+            try pending.finishOwnLeftovers()
+            try pending.finishDeadHolders()
         }
         let excess = max(0, try index.total(of: .caches).accountedBytes - target)
         var freed = EvictionReport()
@@ -144,65 +180,78 @@ extension StoreWriter {
         progress(WorkProgress(.evicting, .bytes, of: excess))
         try index.withLargeCache {
             while !canStop || !Task.isCancelled {
-                var evicted: PendingBatch?
-                let isComplete = try makingRoom { isFull in
+                let (evicted, isComplete) = try makingRoom { isFull in
                     if isFull { isDiskFull = true }
-                    return try write { transaction in
-                        var plan = EvictionPlan(
-                            bytes: try transaction.total(of: .caches).accountedBytes,
-                            trimmingTo: target
-                        )
-                        let most = isDiskFull ? min(batches, Self.smallBatch) : batches
-                        try transaction.forEachEvictionCandidate(accessedBefore: .max) {
-                            plan.offer(fileID: $0.fileID, sizeBytes: $0.sizeBytes) && plan.victims.count < most
-                        }
-                        evicted = try evict(plan.victims, transaction)
-                        // Without a file that it names, a foreign row would be the first candidate for ever.
-                        return plan.isComplete || evicted == nil
-                    }
+                    return try evictBatch(to: target, atMost: isDiskFull ? min(batches, Self.smallBatch) : batches)
                 }
-                if let evicted {
-                    try unlink([], [evicted])
-                    // Includes the renditions of evicted originals.
-                    freed.files += uncountedEvictions.count
-                    freed.bytes += uncountedEvictions.reduce(0) { $0 + $1.sizeBytes }
-                }
+                try finish(evicted)
+                freed.files += evicted?.files.count ?? 0
+                freed.bytes += evicted?.bytes ?? 0
                 progress(WorkProgress(.evicting, .bytes, done: min(freed.bytes, excess), of: excess))
                 if isComplete { break }
             }
         }
-        try settle()
+        try pending.settle()
         return freed
+    }
+
+    /// One transaction of `trim`.
+    ///
+    /// - Returns: the evicted files, and whether it was the last transaction.
+    private func evictBatch(to target: Int, atMost most: Int) throws -> (evicted: Eviction?, isComplete: Bool) {
+        try pending.write { transaction in
+            var plan = EvictionPlan(
+                bytes: try transaction.total(of: .caches).accountedBytes,
+                trimmingTo: target
+            )
+            try transaction.forEachEvictionCandidate(accessedBefore: .max) {
+                plan.offer(fileID: $0.fileID, sizeBytes: $0.sizeBytes) && plan.victims.count < most
+            }
+            let evicted = try evict(plan.victims, in: transaction)
+            // Without a file that it names, a foreign row would be the first candidate for ever.
+            return (evicted, plan.isComplete || evicted == nil)
+        }
+    }
+
+    // MARK: Room
+
+    /// Where room may get scarce: finishes pending deletions first, and brings the order of uses up to date.
+    func prepareRoom(for incoming: Int, _ rules: RoomRules) throws {
+        let total = try index.total(of: .caches)
+        guard total.accountedBytes + incoming > rules.limits.budget else { return }
+        try flushAccesses()
+        if total.pendingFiles > 0 {
+            try pending.finishOwnLeftovers()
+            try pending.finishDeadHolders()
+        }
+    }
+
+    /// The bytes that could be published under `rules` once all evictable files are gone.
+    func roomThatCanBeMade(_ rules: RoomRules) throws -> Int {
+        try pending.write { transaction in
+            let budget = min(rules.limits.budget, try transaction.budget())
+            let bytes = try transaction.total(of: .caches).accountedBytes
+            let plan = try choose(
+                EvictionPlan(bytes: bytes, trimmingTo: 0),
+                under: rules,
+                sparing: [],
+                in: transaction
+            )
+            return max(0, budget - (bytes - plan.freed))
+        }
     }
 
     /// Whether `bytes` more could be published under `rules`. Evicts nothing.
     func couldFit(_ bytes: Int, _ rules: RoomRules) throws -> Bool {
         do {
             try flushAccesses()
-            return try write { transaction in
+            return try pending.write { transaction in
                 _ = try victims(for: bytes, under: rules, in: transaction)
                 return true
             }
         } catch let error as AvatarStoreError where error.code == .overBudget {
             return false
         }
-    }
-
-    /// The plan after it was offered the files that `rules` allow to evict, the least recently used first.
-    private func choose(
-        _ plan: EvictionPlan,
-        under rules: RoomRules,
-        sparing spared: Set<Int64>,
-        in transaction: IndexTransaction
-    ) throws -> EvictionPlan {
-        var plan = plan
-        try transaction.forEachEvictionCandidate(accessedBefore: rules.accessedBefore) { candidate in
-            guard rules.allowsEviction(of: candidate.fileID), !spared.contains(candidate.fileID) else {
-                return !plan.isComplete
-            }
-            return plan.offer(fileID: candidate.fileID, sizeBytes: candidate.sizeBytes)
-        }
-        return plan
     }
 
     /// Checks `Setting.minimumFree` on the disks of both roots. Staged files are on the disk already.
@@ -220,6 +269,35 @@ extension StoreWriter {
                         + "\(ByteSize.limit(limits.minimumFree)). Free some space, or lower the setting with `avatars config min-free`.",
                     failure: .storage
                 )
+            }
+        }
+    }
+
+    // MARK: The order of uses
+
+    /// The number of access times from which on they are written with more memory.
+    private static let manyAccesses = 1000
+
+    /// Writes the buffered access times.
+    ///
+    /// The times of many files rewrite the same pages, so a transaction takes as many as it can in 50 milliseconds: other
+    /// processes wait that long for the lock, and as long again for the commit.
+    ///
+    /// - Parameter scope: which times. Default: all.
+    func flushAccesses(_ scope: AccessRecorder.Scope = .all) throws {
+        guard accesses.bufferedCount > Self.manyAccesses else { return try writeAccesses(scope) }
+        try index.withLargeCache { try writeAccesses(scope) }
+    }
+
+    private func writeAccesses(_ scope: AccessRecorder.Scope) throws {
+        var times = accesses.drain(scope)[...]
+        while !times.isEmpty {
+            do {
+                let end = ContinuousClock.now + .milliseconds(50)
+                times = try pending.write { try $0.touch(times) { .now < end } }
+            } catch {
+                accesses.restore(times)
+                throw error
             }
         }
     }

@@ -2,21 +2,74 @@ import AvatarCore
 import AvatarFiles
 import AvatarIndex
 
-/// Step 3 of publishing: the rows of a change whose files are in place.
-extension StoreWriter {
-    /// Step 3 for one change. `nil` if the file that its image was to share was removed between the steps; then nothing
-    /// of the image was done.
-    func apply(
-        _ change: Change,
-        at placement: Placement?,
-        in transaction: IndexTransaction,
-        leaving surplus: inout Surplus
-    ) throws -> Committed? {
-        if case .rendition(let image, let source) = change.content {
-            return try apply(image, as: source, at: placement, in: transaction, leaving: &surplus)
+/// Step 3 of publishing: the rows of changes whose files are in place, in one transaction.
+///
+/// ```
+/// apply ─► link contacts, or not any more ─► the former file is unused ─► finish: pending rows for files without a use
+///    └─► rows of file and entry
+/// ```
+///
+/// The links between contacts and images are in `Publication+Links.swift`.
+struct Publication {
+    let transaction: IndexTransaction
+    let places: StorePlaces
+    private let accesses: AccessRecorder
+    /// Whether nothing was committed since step 1, so that what it found still holds, except for changes of this
+    /// transaction.
+    private let seesStep1: Bool
+    /// Row ids of files that an entry no longer uses; other entries may.
+    private var unused: [Int64] = []
+    /// Files that exist without being published, each with a pending row of its own.
+    private var surplus: [PendingFile] = []
+    /// The paths of the new files that were published. The other files of the batch are surplus.
+    private var published: Set<String> = []
+
+    init(_ transaction: IndexTransaction, _ places: StorePlaces, _ accesses: AccessRecorder, since step1: IndexMoment?)
+        throws
+    {
+        (self.transaction, self.places, self.accesses) = (transaction, places, accesses)
+        seesStep1 = try step1.map(transaction.follows) ?? false
+    }
+
+    /// Takes note that an entry no longer uses the file.
+    mutating func release(_ file: Int64?) {
+        if let file { unused.append(file) }
+    }
+
+    /// Retires the files without a use. The row of the batch goes, and each of its files that was not published gets a
+    /// pending row of its own.
+    ///
+    /// - Returns: the files to be unlinked after the commit.
+    mutating func finish(_ batch: PendingBatch? = nil) throws -> [PendingFile] {
+        // Released at the end: one entry's old file may be another's new one.
+        for file in unused {
+            if let retired = try places.release(file, in: transaction) { surplus.append(retired) }
         }
+        guard let batch else { return surplus }
+        let rest = batch.files.filter { !published.contains($0.path) }
+        try transaction.dropPending(batch, leaving: rest)
+        return surplus + rest
+    }
+
+    // MARK: Changes
+
+    /// A change, and its entry as this transaction found it.
+    private struct Step {
+        let change: Change
+        /// The place of its image; `nil` without one.
+        let placement: Placement?
+        /// `nil` if the entry does not exist.
+        let state: EntryState?
+        /// Whether a response to a later request is stored already.
+        let isOvertaken: Bool
+    }
+
+    /// Applies one change. `nil` if the file that its image was to share was removed between the steps; then nothing of the
+    /// image was done.
+    mutating func apply(_ change: Change, at placement: Placement?) throws -> Committed? {
+        if case .rendition(let image, let source) = change.content { return try add(image, source, at: placement) }
         let state =
-            if surplus.seesStep1, let placement {
+            if seesStep1, let placement {
                 try transaction.state(of: change.key, seenAs: placement.entry)
             } else {
                 try transaction.state(of: change.key)
@@ -28,114 +81,17 @@ extension StoreWriter {
         if let note = change.hostNote, let host = change.askedHost {
             try transaction.updateHealth(of: host, note.record)
         }
-        let isOvertaken = try isOvertaken(change, since: state, in: transaction)
+        let isOvertaken = try isOvertaken(change, since: state)
+        let step = Step(change: change, placement: placement, state: state, isOvertaken: isOvertaken)
         switch change.content {
-        case .image(let image, let validation):
-            guard let placement else { return change.recorded }
-            if try isIgnored(change, image, in: transaction) {
-                return try applyIgnored(
-                    change,
-                    image,
-                    validation,
-                    to: state,
-                    isOvertaken: isOvertaken,
-                    in: transaction,
-                    leaving: &surplus
-                )
-            }
-            // If another process made the entry a document meanwhile, an image fetched for `caches` does not demote it.
-            let isFetched = change.host != nil
-            let demotes = isFetched && image.storageClass == .caches && state?.storageClass == .documents
-            if isOvertaken || demotes, let state, let file = state.fileID {
-                // The file is in place already, and other entries of the batch may share it, so it gets its row and is
-                // released at once.
-                let unused = try publishedFile(
-                    of: image,
-                    at: placement,
-                    replacing: file,
-                    in: transaction,
-                    leaving: &surplus
-                )
-                surplus.files += [unused].compactMap(\.self)
-                if change.isSupplied { return .failed(.changedMeanwhile(change.key)) }
-                try link(change, to: state.id, hasImage: true, in: transaction, leaving: &surplus)
-                return .keeping(file == placement.damaged ? unused ?? file : file)
-            }
-            return try store(
-                change,
-                image: image,
-                validation: validation,
-                at: placement,
-                over: state,
-                in: transaction,
-                leaving: &surplus
-            )
-        case .moved(let image, let file):
-            guard let placement, let state, state.fileID == file else {
-                return .failed(.changedMeanwhile(change.key))
-            }
-            return try store(
-                change,
-                image: image,
-                validation: nil,
-                at: placement,
-                over: state,
-                in: transaction,
-                leaving: &surplus
-            )
-        case .confirmed(let validation, let file):
-            guard let state else { return change.recorded }
-            // The entry still has the same validators if another process ignored the picture meanwhile.
-            guard state.isIgnored || state.fileID != nil && state.fileID == file else {
-                // The origin confirmed only this file; a newer file has its own validators.
-                return change.recorded
-            }
-            if !isOvertaken { try transaction.setValidation(validation, of: state.id) }
-            try link(change, to: state.id, hasImage: !state.isIgnored, in: transaction, leaving: &surplus)
-            if state.isIgnored { return Committed(outcome: .ignored(isReceived: false)) }
-        case .failed(let failure, let checked):
-            if isOvertaken, let state {
-                try link(change, to: state.id, hasImage: state.fileID != nil, in: transaction, leaving: &surplus)
-            } else {
-                try applyFailure(
-                    failure,
-                    of: change,
-                    checked: checked,
-                    to: state,
-                    in: transaction,
-                    leaving: &surplus
-                )
-            }
-        case .linked:
-            guard let state else { return change.recorded }
-            try link(change, to: state.id, hasImage: state.fileID != nil, in: transaction, leaving: &surplus)
-        case .rendition:
-            break
+        case .image(let image, let validation): return try store(image, validation, step)
+        case .moved(let image, let file): return try move(image, of: file, step)
+        case .confirmed(let validation, let file): return try confirm(validation, file, step)
+        case .failed(let failure, let checked): try fail(failure, checked, step)
+        case .linked: if let state { try link(change, to: state.id, hasImage: state.fileID != nil) }
+        case .rendition: break
         }
         return change.recorded
-    }
-
-    /// Step 3 for a rendition: adds the row of its file, and its link to the original. Does nothing without the original.
-    private func apply(
-        _ image: StagedImage,
-        as source: RenditionSource,
-        at placement: Placement?,
-        in transaction: IndexTransaction,
-        leaving surplus: inout Surplus
-    ) throws -> Committed? {
-        guard let placement, try transaction.digest(ofFile: source.file) != nil else {
-            return Committed(outcome: .notStored)
-        }
-        let file = try publishedFile(of: image, at: placement, replacing: nil, in: transaction, leaving: &surplus)
-        guard let file else { return nil }
-        try transaction.insertRendition(source.spec, of: source.file, file: file)
-        // Record the use of the original last, because its eviction deletes its renditions too.
-        try transaction.touch(fileID: source.file, microseconds: accesses.nextTime())
-        try transaction.forgetUndecodable(source.file)
-        // Another process may have made the rendition with other bytes. This file is not used then.
-        surplus.files.append(file)
-        if !source.thumbHash.isEmpty { try transaction.setThumbHash(source.thumbHash, ofFile: source.file) }
-        return .stored(file: file, isChanged: false)
     }
 
     /// Whether a response to a later request is stored already.
@@ -143,35 +99,49 @@ extension StoreWriter {
     /// This happens to a process that was paused for longer than others wait for its lease. The times of the requests
     /// are compared, because a response may have waited in the socket. If no process checked the entry meanwhile, no
     /// times are compared, so a clock that was set back does not reject a new image.
-    private func isOvertaken(
-        _ change: Change,
-        since state: EntryState?,
-        in transaction: IndexTransaction
-    ) throws -> Bool {
+    private func isOvertaken(_ change: Change, since state: EntryState?) throws -> Bool {
         guard let order = change.order, let state, state.checked != order.lastCheck,
             let stored = try transaction.requestTime(of: state.id)
         else { return false }
         return stored > order.requested
     }
 
+    /// A new image: stores it, unless it is ignored or the entry keeps the image that it has.
+    private mutating func store(_ image: StagedImage, _ validation: ValidationRecord?, _ step: Step) throws -> Committed? {
+        let (change, state) = (step.change, step.state)
+        guard let placement = step.placement else { return change.recorded }
+        if try change.isIgnored(image, in: transaction) { return try ignore(image, validation, step) }
+        // If another process made the entry a document meanwhile, an image fetched for `caches` does not demote it.
+        let demotes = change.host != nil && image.storageClass == .caches && state?.storageClass == .documents
+        guard step.isOvertaken || demotes, let state, let file = state.fileID else {
+            return try setImage(image, validation, at: placement, step)
+        }
+        // The file is in place already, and other entries of the batch may share it, so it gets its row and is released at
+        // once.
+        let unused = try publishedFile(of: image, at: placement, replacing: file)
+        release(unused)
+        if change.isSupplied { return .failed(.changedMeanwhile(change.key)) }
+        try link(change, to: state.id, hasImage: true)
+        return .keeping(file == placement.damaged ? unused ?? file : file)
+    }
+
+    /// The entry's own bytes in another storage class.
+    private mutating func move(_ image: StagedImage, of file: Int64, _ step: Step) throws -> Committed? {
+        guard let placement = step.placement, step.state?.fileID == file else {
+            return .failed(.changedMeanwhile(step.change.key))
+        }
+        return try setImage(image, nil, at: placement, step)
+    }
+
     /// Stores the image of a change in its entry, which is created if it is missing. `nil` as `apply`.
-    private func store(
-        _ change: Change,
-        image: StagedImage,
-        validation: ValidationRecord?,
+    private mutating func setImage(
+        _ image: StagedImage,
+        _ validation: ValidationRecord?,
         at placement: Placement,
-        over state: EntryState?,
-        in transaction: IndexTransaction,
-        leaving surplus: inout Surplus
+        _ step: Step
     ) throws -> Committed? {
-        let file = try publishedFile(
-            of: image,
-            at: placement,
-            replacing: state?.fileID,
-            in: transaction,
-            leaving: &surplus
-        )
-        guard let file else { return nil }
+        let (change, state) = (step.change, step.state)
+        guard let file = try publishedFile(of: image, at: placement, replacing: state?.fileID) else { return nil }
         let stored = EntryImage(image, of: change, fileID: file, validation: validation)
         let id: Int64
         if let state {
@@ -181,89 +151,35 @@ extension StoreWriter {
             id = try transaction.insertEntry(change.key, stored)
         }
         if placement.path == nil { try transaction.shareThumbHash(ofFile: file, with: id) }
-        if change.host != nil { try forgetPartial(of: change.key, transaction) }
-        try link(change, to: id, hasImage: true, in: transaction, leaving: &surplus)
-        if state != nil, state?.fileID == nil {
-            for contact in try transaction.contactsWaiting(for: id) {
-                try unlinkOthers(
-                    of: contact,
-                    keeping: id,
-                    key: change.key,
-                    keepsGone: false,
-                    in: transaction,
-                    leaving: &surplus
-                )
-            }
-        }
+        if change.host != nil { try places.forgetPartial(of: change.key, in: transaction) }
+        try link(change, to: id, hasImage: true)
+        if state != nil, state?.fileID == nil { try unlinkOthersOfWaiting(for: id, key: change.key) }
         guard let old = state?.fileID, old != file, old != placement.damaged else {
             return .stored(file: file, isChanged: false)
         }
-        surplus.files.append(old)
+        release(old)
         if case .moved = change.content { return .stored(file: file, isChanged: false) }
         return .stored(file: file, isChanged: true)
     }
 
-    /// The row id of the image's file: an existing file with equal bytes, or a new one. `nil` if the file that it was
-    /// to share was removed between the steps.
-    private func publishedFile(
-        of image: StagedImage,
-        at placement: Placement,
-        replacing old: Int64?,
-        in transaction: IndexTransaction,
-        leaving surplus: inout Surplus
-    ) throws -> Int64? {
-        // The first store counts as an access, a refetch does not: the new file inherits the old one's time, even if
-        // that is not written yet.
-        let written = try old.flatMap { try transaction.lastAccess(ofFile: $0) }
-        let lastAccess = [written, old.flatMap(accesses.gatheredTime)].compactMap(\.self).max() ?? accesses.nextTime()
-        let published =
-            if surplus.seesStep1 {
-                try transaction.file(withDigest: image.sha256, in: image.storageClass, seenAs: placement.published)
-            } else {
-                try transaction.file(withDigest: image.sha256, in: image.storageClass)
-            }
-        if let file = published, file.id != placement.damaged {
-            // If another process published the same bytes between the steps, this image's own file is surplus.
-            try transaction.touch(fileID: file.id, microseconds: lastAccess)
-            return file.id
+    /// The origin confirmed the entry's file, or without a file its ignored picture.
+    private mutating func confirm(_ validation: ValidationRecord, _ file: Int64?, _ step: Step) throws -> Committed {
+        // The entry still has the same validators if another process ignored the picture meanwhile. Otherwise the origin
+        // confirmed only this file; a newer file has its own validators.
+        guard let state = step.state, state.isIgnored || state.fileID != nil && state.fileID == file else {
+            return step.change.recorded
         }
-        guard let path = placement.path else { return nil }
-        surplus.published.insert(path)
-        let record = FileRecord(
-            id: 0,
-            storageClass: image.storageClass,
-            path: path,
-            sizeBytes: image.sizeBytes,
-            mediaType: image.image.format.mediaType,
-            width: image.image.width,
-            height: image.image.height
-        )
-        guard let damaged = published?.id else {
-            return try transaction.insertFile(record, sha256: image.sha256, lastAccessMicroseconds: lastAccess)
-        }
-        let uses = [try transaction.lastAccess(ofFile: damaged), accesses.gatheredTime(ofFile: damaged), lastAccess]
-        let healed = try transaction.insertFile(
-            record,
-            sha256: image.sha256,
-            lastAccessMicroseconds: uses.compactMap(\.self).max() ?? lastAccess,
-            inPlaceOf: damaged,
-            holder: places.holder.name
-        )
-        surplus.add(healed.retired)
-        return healed.id
+        if !step.isOvertaken { try transaction.setValidation(validation, of: state.id) }
+        try link(step.change, to: state.id, hasImage: !state.isIgnored)
+        return state.isIgnored ? Committed(outcome: .ignored(isReceived: false)) : step.change.recorded
     }
 
-    /// Stores a failed check: when to try again, and whether the image counts as removed for good.
-    private func applyFailure(
-        _ failure: FetchFailure,
-        of change: Change,
-        checked: Timestamp,
-        to state: EntryState?,
-        in transaction: IndexTransaction,
-        leaving surplus: inout Surplus
-    ) throws {
+    /// No image was received: stores when to try again, and whether the image counts as removed for good.
+    private mutating func fail(_ failure: FetchFailure, _ checked: Timestamp, _ step: Step) throws {
+        let (change, state) = (step.change, step.state)
         if let state {
-            try link(change, to: state.id, hasImage: state.fileID != nil, in: transaction, leaving: &surplus)
+            try link(change, to: state.id, hasImage: state.fileID != nil)
+            if step.isOvertaken { return }
         }
         let check = FailedCheck(
             failure.kind,
@@ -287,29 +203,120 @@ extension StoreWriter {
             nextCheck: isNone ? nil : check.nextCheck,
             of: id
         )
-        if state == nil { try link(change, to: id, hasImage: false, in: transaction, leaving: &surplus) }
+        if state == nil { try link(change, to: id, hasImage: false) }
         // An ignored picture needs no confirmation.
         guard check.isRemovalConfirmed || failure.kind == .gone && state?.isIgnored == true else { return }
         // An image that was evicted is now gone for good, too.
         try transaction.dropFile(of: id)
-        surplus.files += [state?.fileID].compactMap(\.self)
+        release(state?.fileID)
+    }
+
+    /// An ignored picture: the entry gets no image, but the validators of the response.
+    ///
+    /// Stores nothing for an image that the caller passed in, and for an embedded photo.
+    private mutating func ignore(_ image: StagedImage, _ validation: ValidationRecord?, _ step: Step) throws -> Committed {
+        let (change, state) = (step.change, step.state)
+        let committed = Committed(outcome: .ignored(isReceived: true))
+        guard let source = change.sourceURL, let host = change.host, let validation, !change.isSupplied else {
+            return committed
+        }
+        if step.isOvertaken, let state {
+            try link(change, to: state.id, hasImage: state.fileID != nil)
+            return committed
+        }
+        if let state { try transaction.setSource(source, host: host, of: state.id, key: change.key) }
+        let storageClass = image.storageClass
+        let id =
+            try state?.id
+            ?? transaction.insertEntry(change.key, sourceURL: source, host: host, storageClass: storageClass)
+        try transaction.ignorePicture(
+            image.sha256,
+            of: id,
+            lowDataURL: change.lowDataURL,
+            isLowData: change.isLowData,
+            validation
+        )
+        try places.forgetPartial(of: change.key, in: transaction)
+        release(state?.fileID)
+        try link(change, to: id, hasImage: false)
+        return committed
+    }
+
+    /// A rendition: adds the row of its file, and its link to the original. Does nothing without the original.
+    private mutating func add(
+        _ image: StagedImage,
+        _ source: RenditionSource,
+        at placement: Placement?
+    ) throws -> Committed? {
+        guard let placement, try transaction.digest(ofFile: source.file) != nil else {
+            return Committed(outcome: .notStored)
+        }
+        guard let file = try publishedFile(of: image, at: placement, replacing: nil) else { return nil }
+        try transaction.insertRendition(source.spec, of: source.file, file: file)
+        // Record the use of the original last, because its eviction deletes its renditions too.
+        try transaction.touch(fileID: source.file, microseconds: accesses.nextTime())
+        try transaction.forgetUndecodable(source.file)
+        // Another process may have made the rendition with other bytes. This file is not used then.
+        release(file)
+        if !source.thumbHash.isEmpty { try transaction.setThumbHash(source.thumbHash, ofFile: source.file) }
+        return .stored(file: file, isChanged: false)
+    }
+
+    // MARK: Files
+
+    /// The row id of the image's file: an existing file with equal bytes, or a new one. `nil` if the file that it was
+    /// to share was removed between the steps.
+    private mutating func publishedFile(
+        of image: StagedImage,
+        at placement: Placement,
+        replacing old: Int64?
+    ) throws -> Int64? {
+        // The first store counts as an access, a refetch does not: the new file inherits the old one's time, even if
+        // that is not written yet.
+        let written = try old.flatMap { try transaction.lastAccess(ofFile: $0) }
+        let lastAccess = [written, old.flatMap(accesses.gatheredTime)].compactMap(\.self).max() ?? accesses.nextTime()
+        let existing =
+            if seesStep1 {
+                try transaction.file(withDigest: image.sha256, in: image.storageClass, seenAs: placement.published)
+            } else {
+                try transaction.file(withDigest: image.sha256, in: image.storageClass)
+            }
+        if let file = existing, file.id != placement.damaged {
+            // If another process published the same bytes between the steps, this image's own file is surplus.
+            try transaction.touch(fileID: file.id, microseconds: lastAccess)
+            return file.id
+        }
+        guard let path = placement.path else { return nil }
+        published.insert(path)
+        let record = image.record(at: path)
+        guard let damaged = existing?.id else {
+            return try transaction.insertFile(record, sha256: image.sha256, lastAccessMicroseconds: lastAccess)
+        }
+        let uses = [try transaction.lastAccess(ofFile: damaged), accesses.gatheredTime(ofFile: damaged), lastAccess]
+        let healed = try transaction.insertFile(
+            record,
+            sha256: image.sha256,
+            lastAccessMicroseconds: uses.compactMap(\.self).max() ?? lastAccess,
+            inPlaceOf: damaged,
+            holder: places.holder.name
+        )
+        if let retired = healed.retired { surplus.append(retired) }
+        return healed.id
     }
 }
 
-/// Step 3 while it runs: files left over by the transaction, which are retired at its end and unlinked after it.
-struct Surplus {
-    /// Row ids of files that an entry no longer uses; other entries may.
-    package var files: [Int64] = []
-    /// Files that exist without being published, each with a pending row of its own.
-    var pending: [PendingFile] = []
-    /// The paths of the new files that were published. The other files of the batch are surplus.
-    var published: Set<String> = []
-    /// Whether nothing was committed since step 1, so that what it found still holds, except for changes of this
-    /// transaction.
-    var seesStep1 = false
-
-    mutating func add(_ file: PendingFile?) {
-        if let file { pending.append(file) }
+extension StagedImage {
+    /// The new row of the image's file at `path`.
+    fileprivate func record(at path: String) -> FileRecord {
+        FileRecord(
+            id: 0,
+            storageClass: storageClass,
+            path: path,
+            sizeBytes: sizeBytes,
+            mediaType: image.format.mediaType,
+            width: image.width,
+            height: image.height
+        )
     }
 }
 

@@ -2,12 +2,10 @@ import AvatarCore
 import AvatarFiles
 import AvatarIndex
 
-/// Ignored pictures: removes them from entries, and does not store them after a fetch.
+/// Ignored pictures: removes them from entries. `Publication` does not store them after a fetch.
 extension StoreWriter {
     /// The limit on the entries that one transaction changes, because other processes wait for it.
     private static let ignoreBatchSize = 512
-
-    // MARK: Ignore and stop ignoring
 
     /// Ignores the pictures with these digests, and removes them from all entries, 512 per transaction.
     ///
@@ -71,11 +69,11 @@ extension StoreWriter {
             guard step.isLast else { return step }
             for storageClass in StorageClass.allCases {
                 guard let file = try transaction.file(withDigest: sha256, in: storageClass) else { continue }
-                if let unused = try release(file.id, in: transaction) { step.retired.append(unused) }
+                if let unused = try places.release(file.id, in: transaction) { step.retired.append(unused) }
             }
             return step
         }
-        try unlink(step.retired)
+        try pending.unlink(step.retired)
         return step
     }
 
@@ -153,58 +151,13 @@ extension StoreWriter {
             return (step, try step.isLast ? transaction.removeIgnored(sha256) : true)
         }
     }
+}
 
-    // MARK: Fetched pictures
-
-    /// Whether the picture of `change` is ignored. An own image never is, because the caller chose it.
-    func isIgnored(_ change: Change, _ image: StagedImage, in transaction: IndexTransaction) throws -> Bool {
-        guard case .image = change.content, change.host != nil || change.key.isContactPhoto else { return false }
+extension Change {
+    /// Whether the picture that the change brings is ignored. An own image never is, because the caller chose it.
+    func isIgnored(_ image: StagedImage, in transaction: IndexTransaction) throws -> Bool {
+        guard case .image = content, host != nil || key.isContactPhoto else { return false }
         return try transaction.isIgnored(image.sha256)
-    }
-
-    /// Step 3 for a change with an ignored picture: the entry gets no image, but the validators of the response.
-    ///
-    /// Stores nothing for an image that the caller passed in, and for an embedded photo.
-    func applyIgnored(
-        _ change: Change,
-        _ image: StagedImage,
-        _ validation: ValidationRecord?,
-        to state: EntryState?,
-        isOvertaken: Bool,
-        in transaction: IndexTransaction,
-        leaving surplus: inout Surplus
-    ) throws -> Committed {
-        let committed = Committed(outcome: .ignored(isReceived: true))
-        guard let source = change.sourceURL, let host = change.host, let validation, !change.isSupplied else {
-            return committed
-        }
-        if isOvertaken, let state {
-            try link(change, to: state.id, hasImage: state.fileID != nil, in: transaction, leaving: &surplus)
-            return committed
-        }
-        let id: Int64
-        if let state {
-            id = state.id
-            try transaction.setSource(source, host: host, of: id, key: change.key)
-        } else {
-            id = try transaction.insertEntry(
-                change.key,
-                sourceURL: source,
-                host: host,
-                storageClass: image.storageClass
-            )
-        }
-        try transaction.ignorePicture(
-            image.sha256,
-            of: id,
-            lowDataURL: change.lowDataURL,
-            isLowData: change.isLowData,
-            validation
-        )
-        try forgetPartial(of: change.key, transaction)
-        surplus.files += [state?.fileID].compactMap(\.self)
-        try link(change, to: id, hasImage: false, in: transaction, leaving: &surplus)
-        return committed
     }
 }
 

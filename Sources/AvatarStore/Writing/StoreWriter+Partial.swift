@@ -16,7 +16,7 @@ extension StoreWriter {
     /// - Returns: `false` if the entry was removed meanwhile; then nothing is stored.
     func keepPartial(_ record: PartialRecord, isRefresh: Bool) throws -> Bool {
         // After a power loss the bytes cannot be trusted.
-        try markChanged()
+        try boot.markChanged()
         let written = try write { transaction -> (replaced: PartialRecord?, surplus: [PartialRecord])? in
             guard try !isRefresh || transaction.state(of: record.key) != nil else { return nil }
             let replaced = try transaction.partial(of: record.key)
@@ -25,7 +25,7 @@ extension StoreWriter {
             return (replaced, try transaction.surplusPartials(olderThan: limit, beyond: Self.mostBytes))
         }
         guard let (replaced, surplus) = written else { return false }
-        if let replaced, replaced.name != record.name { try removeFile(of: replaced) }
+        if let replaced, replaced.name != record.name { try places.removeFile(of: replaced) }
         try dropPartials(surplus.filter { $0.key != record.key && places.leases.isFree($0.key) })
         return true
     }
@@ -39,25 +39,27 @@ extension StoreWriter {
     /// Removes files and rows of partial downloads.
     func dropPartials(_ records: [PartialRecord]) throws {
         guard !records.isEmpty else { return }
-        for record in records { try removeFile(of: record) }
+        for record in records { try places.removeFile(of: record) }
         try write { transaction in
             for record in records where try transaction.partial(of: record.key)?.name == record.name {
                 try transaction.dropPartial(of: record.key)
             }
         }
     }
+}
 
+extension StorePlaces {
     /// Removes the partial download of `key`, whose entry is removed or has its image now.
     ///
     /// The file goes first: a row without a file is harmless, a file without a row would stay forever.
-    func forgetPartial(of key: AvatarKey, _ transaction: IndexTransaction) throws {
+    func forgetPartial(of key: AvatarKey, in transaction: IndexTransaction) throws {
         guard try transaction.hasPartials(), let record = try transaction.partial(of: key) else { return }
         try removeFile(of: record)
         try transaction.dropPartial(of: key)
     }
 
     /// Removes the file of a partial download.
-    func removeFile(of record: PartialRecord) throws {
-        try places.files(of: record.storageClass).staging.removePartial(record.name)
+    fileprivate func removeFile(of record: PartialRecord) throws {
+        try files(of: record.storageClass).staging.removePartial(record.name)
     }
 }

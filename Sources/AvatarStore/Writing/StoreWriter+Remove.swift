@@ -19,7 +19,7 @@ extension StoreWriter {
             try remove(&removal) { transaction, removal in
                 for key in batch {
                     guard let state = try transaction.state(of: key) else {
-                        try forgetPartial(of: key, transaction)
+                        try places.forgetPartial(of: key, in: transaction)
                         removal.receipt.unknown.append(key)
                         continue
                     }
@@ -62,14 +62,14 @@ extension StoreWriter {
     ) throws {
         var next = removal
         // If this throws, the transaction did not happen, and the receipt stays as it is.
-        try makingRoom { _ in
+        try evictor.makingRoom { _ in
             var attempt = removal
             attempt.retired = []
-            try markChanged()
+            try boot.markChanged()
             try write(.power) { try body($0, &attempt) }
             next = attempt
         }
-        try unlink(next.retired)
+        try pending.unlink(next.retired)
         next.receipt.files += next.retired.count
         next.receipt.bytes += next.retired.reduce(0) { $0 + $1.sizeBytes }
         removal = next
@@ -82,7 +82,7 @@ extension StoreWriter {
         in transaction: IndexTransaction,
         adding removal: inout Removal
     ) throws {
-        try forgetPartial(of: key, transaction)
+        try places.forgetPartial(of: key, in: transaction)
         removal.receipt.rows += 1
         removal.keys.insert(key)
         removal.values.append(Array(key.rawValue.utf8))
@@ -92,7 +92,7 @@ extension StoreWriter {
             for url in urls { try transaction.queueTierErasure(of: TierURL(url), digest: digest, at: removal.time) }
         }
         try transaction.removeEntry(id: state.id)
-        guard let file = try state.fileID.flatMap({ try release($0, in: transaction) }) else { return }
+        guard let file = try state.fileID.flatMap({ try places.release($0, in: transaction) }) else { return }
         removal.retired.append(file)
         if let digest { removal.digests.append(digest) }
     }
@@ -104,12 +104,12 @@ extension StoreWriter {
         keys: [AvatarKey],
         erasing: Bool
     ) throws -> RemovalReceipt {
-        try makingRoom { _ in try settle() }
+        try evictor.makingRoom { _ in try settle() }
         guard erasing else { return removal.receipt }
         let isRemoval = removal.receipt.rows > 0
-        let isNamed = try makingRoom { _ in
+        let isNamed = try evictor.makingRoom { _ in
             // Files that dead processes left in staging may be these very images.
-            try finishDeadHolders()
+            try pending.finishDeadHolders()
             return try write(.power) { transaction in
                 let isNamed = try transaction.eraseChanges(of: contact, keys: keys, isRemoval: isRemoval)
                 try transaction.eraseUnusedHosts()
@@ -121,22 +121,24 @@ extension StoreWriter {
         removal.receipt.traces = try documents.removeSetAside(digests: removal.digests, keys: Set(keys))
         removal.receipt.traces += index.removeSetAside()
         let values = removal.values
-        removal.receipt.isErased = try makingRoom { _ in
+        removal.receipt.isErased = try evictor.makingRoom { _ in
             try index.truncateWAL() && index.removeRemnants(of: values)
         }
         // A file that could not be deleted may be one of these images.
-        if !removal.receipt.traces.isEmpty || hasLeftovers { removal.receipt.isErased = false }
+        if !removal.receipt.traces.isEmpty || pending.hasLeftovers { removal.receipt.isErased = false }
         return removal.receipt
     }
+}
 
+extension StorePlaces {
     /// Retires the file if no entry uses it any more. It has to be unlinked after the commit.
     ///
     /// If other entries still use a document, its label is rewritten: it must not name a removed image.
     func release(_ file: Int64, in transaction: IndexTransaction) throws -> PendingFile? {
-        if let unused = try transaction.retireFileIfUnused(id: file, holder: places.holder.name) { return unused }
+        if let unused = try transaction.retireFileIfUnused(id: file, holder: holder.name) { return unused }
         if let path = try transaction.documentPath(ofFile: file) {
             let label = FileLabel(try transaction.users(ofFile: file))
-            try places.files(of: .documents).label(published: path, label)
+            try files(of: .documents).label(published: path, label)
         }
         return nil
     }

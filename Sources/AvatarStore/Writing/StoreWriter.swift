@@ -24,9 +24,8 @@ import Logging
 ///
 /// No method awaits between its steps, so within a process each method runs as a whole.
 ///
-/// The steps are in `StoreWriter+Publish.swift` (1 and 2), `StoreWriter+Apply.swift` and `StoreWriter+Links.swift` (3), and
-/// here (delete); what is deleted and why in `StoreWriter+Evict.swift`, `StoreWriter+Remove.swift` and
-/// `StoreWriter+Ignore.swift`; a dead process's work in `StoreWriter+Recover.swift`.
+/// To publish, `Placing` chooses the names of step 1, `StoreWriter+Publish.swift` has steps 1 and 2, and `Publication` step 3.
+/// `PendingWork` deletes: what `Evictor` chose, what a removal or an ignored image left, and what a dead process left.
 package actor StoreWriter {
     /// The index: the only writer in this process is here.
     package let index: AvatarIndex
@@ -35,23 +34,14 @@ package actor StoreWriter {
     /// Buffers the times of use until they are written.
     let accesses: AccessRecorder
     let metrics: StoreMetrics
-    /// Files that were unlinked, and whose pending rows the next transaction drops.
-    private var unlinked: [PendingFile] = []
-    /// Batches whose files were unlinked, but for those that could not be. The next transaction drops their rows.
-    private var unlinkedBatches: [(batch: PendingBatch, rest: [PendingFile])] = []
-    /// Files that the current transaction evicts. The metrics count them once it is committed.
-    var uncountedEvictions: [PendingFile] = []
-    /// Whether a file that this process made pending is still to be unlinked.
-    private(set) var hasLeftovers = false
+    /// How far the files are on stable storage.
+    let boot: BootRecord
+    /// Files to unlink, and pending rows to drop.
+    let pending: PendingWork
+    /// Makes room.
+    let evictor: Evictor
     /// Whether a sync of this process is running.
     private var isSyncing = false
-    /// Whether the holder keeps room on the disk for the transaction that ends its work.
-    private var keepsRoom = false
-    /// How far the files are on stable storage.
-    var bootMark = BootMark.none
-    /// At least the bytes of all renditions, but for those that other processes have made since it was counted; `nil`: not
-    /// counted yet.
-    var renditionBytes: Int?
     /// The number of files published since the durable point was last moved.
     var publishedSinceDurable = 0
 
@@ -66,6 +56,9 @@ package actor StoreWriter {
         self.places = places
         self.accesses = accesses
         self.metrics = metrics
+        boot = BootRecord(index, places)
+        pending = PendingWork(index, places, boot)
+        evictor = Evictor(index, places, accesses, metrics, boot, pending)
     }
 
     /// Runs a write transaction. It first drops the pending rows of files that were unlinked.
@@ -77,137 +70,61 @@ package actor StoreWriter {
         restoringRoots: Bool = true,
         _ body: (IndexTransaction) throws -> Result
     ) throws -> Result {
-        if restoringRoots { try places.restoreRoots() }
-        if !keepsRoom {
-            keepsRoom = true
-            places.holder.keepRoom()
-        }
-        let (gone, goneBatches) = (unlinked, unlinkedBatches)
-        uncountedEvictions = []
-        let (result, renditions) = try index.write(durability) { transaction in
-            for file in gone { try transaction.dropPending(file) }
-            for (batch, rest) in goneBatches { try transaction.dropPending(batch, leaving: rest) }
-            return (try body(transaction), transaction.retiredRenditions)
-        }
-        metrics.evict(files: uncountedEvictions.count, bytes: uncountedEvictions.reduce(0) { $0 + $1.sizeBytes })
-        unlinked.removeFirst(gone.count)
-        unlinkedBatches.removeFirst(goneBatches.count)
-        unlinkRenditions(renditions)
-        return result
+        try pending.write(durability, restoringRoots: restoringRoots, body)
     }
 
-    /// Deletes renditions whose originals the transaction removed from the index.
-    private func unlinkRenditions(_ files: [PendingFile]) {
-        guard !files.isEmpty else { return }
-        do {
-            try unlink(files)
-        } catch {
-            // The transaction is committed. A file that could not be deleted stays pending and counts against the budget.
-            // `settle` tries again.
-        }
+    /// Unlinks files that a committed transaction made pending, as `PendingWork.unlink`.
+    package func unlink(_ files: [PendingFile]) throws {
+        try pending.unlink(files)
     }
 
     /// Drops the pending rows of unlinked files, and retries files that could not be unlinked before.
     func settle() throws {
-        if hasLeftovers {
-            do {
-                return try finishOwnLeftovers()
-            } catch {
-                // It was reported when it happened. The file stays pending, counts against the budget, and is tried again.
-            }
-        }
-        if !unlinked.isEmpty || !unlinkedBatches.isEmpty { try write { _ in } }
+        try pending.settle()
     }
 
-    /// Unlinks files that a committed transaction made pending, in rows of their own or in batches.
-    ///
-    /// All are tried. A file that cannot be unlinked stays pending and counts against the budget, in a row of its own;
-    /// the last error is thrown. A document's folder is synchronized before its pending row is dropped, so a power loss
-    /// does not bring the file back.
-    package func unlink(_ files: [PendingFile], _ batches: [PendingBatch] = []) throws {
-        let (left, failure) = try unlinkEach(files + batches.flatMap(\.files))
-        unlinked += left.isEmpty ? files : files.filter { !left.contains($0) }
-        unlinkedBatches += batches.map { batch in (batch, left.isEmpty ? [] : batch.files.filter(left.contains)) }
-        if let failure { throw failure }
+    /// Unlinks the files that dead processes left pending, and removes their staging folders.
+    func finishDeadHolders() throws {
+        try pending.finishDeadHolders()
     }
 
-    /// Tries to unlink all files.
-    ///
-    /// - Returns: the files that could not be unlinked, and the last error.
-    /// - Throws: an error after which none may be taken for gone.
-    private func unlinkEach(_ files: [PendingFile]) throws -> (left: Set<PendingFile>, failure: AvatarStoreError?) {
-        guard !files.isEmpty else { return ([], nil) }
-        // Until they are gone, even if this throws.
-        let hadLeftovers = hasLeftovers
-        hasLeftovers = true
-        try places.restoreRoots()
-        try markChanged()
-        var failure: AvatarStoreError?
-        var left: Set<PendingFile> = []
-        for storageClass in StorageClass.allCases {
-            // A path that no store makes comes from elsewhere and may lead anywhere: only its row is dropped.
-            let paths = files.filter { $0.storageClass == storageClass && FilePath.isPublishedName($0.path) }.map(
-                \.path
-            )
-            var failed: Set<String> = []
-            places.files(of: storageClass).unlink(paths.sorted()) { path, error in
-                failure = error
-                failed.insert(path)
-            }
-            if !failed.isEmpty {
-                left.formUnion(files.filter { $0.storageClass == storageClass && failed.contains($0.path) })
-            }
-            if storageClass == .documents {
-                try places.files(of: .documents).synchronizeFolders(of: paths.filter { !failed.contains($0) })
-            }
-        }
-        if failure == nil { hasLeftovers = hadLeftovers }
-        return (left, failure)
-    }
-
-    /// The number of access times from which on they are written with more memory.
-    private static let manyAccesses = 1000
-
-    /// Writes the buffered access times.
-    ///
-    /// The times of many files rewrite the same pages, so a transaction takes as many as it can in 50 milliseconds: other
-    /// processes wait that long for the lock, and as long again for the commit.
-    ///
-    /// - Parameter scope: which times. Default: all.
-    func flushAccesses(_ scope: AccessRecorder.Scope = .all) throws {
-        guard accesses.bufferedCount > Self.manyAccesses else { return try writeAccesses(scope) }
-        try index.withLargeCache { try writeAccesses(scope) }
-    }
-
-    private func writeAccesses(_ scope: AccessRecorder.Scope) throws {
-        var times = accesses.drain(scope)[...]
-        while !times.isEmpty {
-            do {
-                let end = ContinuousClock.now + .milliseconds(50)
-                times = try write { try $0.touch(times) { .now < end } }
-            } catch {
-                accesses.restore(times)
-                throw error
-            }
-        }
+    /// Finishes the work of dead processes when the store is opened.
+    func recover(reportingTo logger: Logger) throws {
+        try boot.read()
+        pending.recover(reportingTo: logger)
     }
 
     /// Writes the buffered access times that are due. If that fails, they stay buffered and the logger is told.
     func flushAccesses(reportingTo logger: Logger) {
         do {
-            try flushAccesses(.due)
+            try evictor.flushAccesses(.due)
         } catch {
             logger.warning("last access times could not be written", metadata: ["error": "\(error)"])
         }
     }
 
-    /// Retries files that this process left pending.
-    func finishOwnLeftovers() throws {
-        let name = places.holder.name
-        let (files, batches) = try write { (try $0.pendingFiles(of: name), try $0.pendingBatches(of: name)) }
-        hasLeftovers = false
-        try unlink(files, batches)
-        try settle()
+    /// Evicts until at most `target` bytes count against the budget, as `Evictor.trim`.
+    func trim(to target: Int, progress: ProgressHandler) throws -> EvictionReport {
+        try evictor.trim(to: target, progress: progress)
+    }
+
+    /// Whether `bytes` more could be published under `rules`. Evicts nothing.
+    func couldFit(_ bytes: Int, _ rules: RoomRules) throws -> Bool {
+        try evictor.couldFit(bytes, rules)
+    }
+
+    /// Removes the rows of files that were deleted from `caches` from outside. They would count against the budget, and
+    /// block the room needed to fetch the images again. The entries stay, and so do files that exist after all.
+    func retireLost(_ files: [FileRecord]) throws {
+        let lost = files.filter { $0.storageClass == .caches && !places.stored.contains($0) }
+        guard !lost.isEmpty else { return }
+        let retired = try write { transaction in
+            try lost.compactMap {
+                try transaction.retireFile(id: $0.id, absence: .missing, holder: places.holder.name)
+            }
+        }
+        try pending.unlink(retired)
+        try pending.settle()
     }
 
     /// Records how `host` responded, without a change of an image.
@@ -273,9 +190,9 @@ package actor StoreWriter {
         let removal = Result { try places.endStaging() }
         if case .success = removal { places.holder.release() }
         // Before the times, because it needs less room. A process that has written nothing has left nothing.
-        if index.hasWriteConnection { try finishOwnLeftovers() }
-        try flushAccesses()
-        try markClean()
+        if index.hasWriteConnection { try pending.finishOwnLeftovers() }
+        try evictor.flushAccesses()
+        try boot.markClean()
         try removal.get()
         try index.truncateWAL()
     }

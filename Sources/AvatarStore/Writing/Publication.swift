@@ -107,7 +107,9 @@ struct Publication {
     }
 
     /// A new image: stores it, unless it is ignored or the entry keeps the image that it has.
-    private mutating func store(_ image: StagedImage, _ validation: ValidationRecord?, _ step: Step) throws -> Committed? {
+    private mutating func store(_ image: StagedImage, _ validation: ValidationRecord?, _ step: Step) throws
+        -> Committed?
+    {
         let (change, state) = (step.change, step.state)
         guard let placement = step.placement else { return change.recorded }
         if try change.isIgnored(image, in: transaction) { return try ignore(image, validation, step) }
@@ -214,7 +216,9 @@ struct Publication {
     /// An ignored picture: the entry gets no image, but the validators of the response.
     ///
     /// Stores nothing for an image that the caller passed in, and for an embedded photo.
-    private mutating func ignore(_ image: StagedImage, _ validation: ValidationRecord?, _ step: Step) throws -> Committed {
+    private mutating func ignore(_ image: StagedImage, _ validation: ValidationRecord?, _ step: Step) throws
+        -> Committed
+    {
         let (change, state) = (step.change, step.state)
         let committed = Committed(outcome: .ignored(isReceived: true))
         guard let source = change.sourceURL, let host = change.host, let validation, !change.isSupplied else {

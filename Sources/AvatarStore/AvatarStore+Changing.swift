@@ -148,12 +148,7 @@ extension AvatarStore {
     /// Carries out in the shared tier the erasures that wait in the index.
     private func eraseInTier() async throws -> TierErasureState {
         guard try index.tierErasures().contains(where: { $0.deleted == nil }) else { return .none }
-        guard let tier = fetching.tier else { return .waits }
-        do {
-            return .done(objects: try await tier.erase())
-        } catch is TierUnavailable {
-            return .waits
-        }
+        return try await fetching.answers?.erase().map { .done(objects: $0) } ?? .waits
     }
 
     /// The receipt that `remove(_:erasing:)` would return. Changes nothing; possible in a store that is open for
@@ -209,7 +204,7 @@ extension AvatarStore {
     ///
     /// - Parameter target: in bytes. Default: the low watermark.
     /// - Parameter progress: called with the bytes evicted so far.
-    /// - Returns: the evicted files. A cancelled task stops after a batch of 1,024 files; the report counts those
+    /// - Returns: the evicted files. A cancelled task stops after a batch of 4,096 files; the report counts those
     ///   evicted until then.
     /// - Throws: `readOnly` in a store that is open for reading only; an error of the index or the disk.
     @discardableResult

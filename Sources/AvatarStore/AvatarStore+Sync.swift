@@ -213,7 +213,7 @@ extension AvatarStore {
             var options = options
             // The sources have taken a part of it.
             options.timeLimit = options.timeLimit.map { max(.zero, $0 - (.now - begun)) }
-            let run = try SyncRun(
+            let run = try SyncEngine(
                 fetching,
                 source: source,
                 sources: sources,

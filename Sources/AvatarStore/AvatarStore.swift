@@ -203,7 +203,7 @@ public final class AvatarStore: Sendable {
         places.suspects = SuspectFiles(index, logger: configuration.logger)
         let accesses = AccessRecorder(clock: configuration.clock)
         let metrics = StoreMetrics(configuration.metrics)
-        let writer = StoreWriter(index: index, places: places, accesses: accesses, metrics: metrics)
+        let writer = StoreWriter(index: index, places: places, accesses: accesses, metrics: metrics, sink: TierQueue())
         accesses.onFull { [weak writer, logger = configuration.logger] in
             Task { await writer?.flushAccesses(reportingTo: logger) }
         }
@@ -215,11 +215,7 @@ public final class AvatarStore: Sendable {
             roots: places.stored,
             writable: StoreParts.Writable(places: places, writer: writer)
         )
-        let tier = try configuration.sharedTier.map { [index, parts] tier in
-            let machine = try index.tierMachine(orNew: Hexadecimal.random64() + Hexadecimal.random64())
-            return TierLink(tier, as: machine, parts, writer)
-        }
-        fetching = FetchParts(parts, metrics, tier: tier)
+        fetching = FetchParts(parts, metrics, answers: try TierLink.open(parts, writer))
     }
 
     private init(readOnly configuration: Configuration) throws {
@@ -248,7 +244,7 @@ public final class AvatarStore: Sendable {
     public func close() async throws {
         var failure: (any Error)?
         do {
-            try await fetching.tier?.close()
+            try await fetching.answers?.close()
             try await fetching.origin.shutdown()
         } catch {
             failure = error

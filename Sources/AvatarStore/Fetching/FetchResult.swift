@@ -31,9 +31,9 @@ struct FetchResult: Sendable {
     var isMultiplexed: Bool?
     /// Connections opened for it.
     var connectionCount = 0
-    /// Whether the shared tier gave the result, and no origin was asked.
-    var isFromTier = false
-    /// The failure of the origin, if an older copy of the shared tier stands in for its image.
+    /// Whether an `AnswerSource` gave the result, and no host was asked.
+    var isFromSource = false
+    /// The failure of the origin, if an older copy of an `AnswerSource` stands in for its image.
     var originFailure: FetchFailure?
     /// When an origin sent the image; `nil`: with the response.
     var fetched: Timestamp?
@@ -61,7 +61,7 @@ struct FetchResult: Sendable {
 
     /// The meaning of the result for the requests to its host.
     var hostOutcome: HostOutcome {
-        guard !isFromTier else { return .none }
+        guard !isFromSource else { return .none }
         guard let failure, failure.kind.blame != .image else { return .answer }
         if failure.isRefusal { return .refusal }
         // The host that it redirected to is at fault.
@@ -87,7 +87,7 @@ struct FetchResult: Sendable {
 
     /// The result for the health of the host; `nil` if it got no request.
     var hostNote: HostNote? {
-        guard !isFromTier else { return nil }
+        guard !isFromSource else { return nil }
         guard let failure else { return HostNote(requested: began, answered: ended) }
         return HostNote(
             failure: failure.kind,

@@ -17,7 +17,7 @@ import Logging
 ///
 /// The run reads a bounded number of items ahead, and begins no request while too many results are collected. So memory
 /// does not depend on the length of the list, and the disk is never far behind the network.
-final class SyncRun {
+final class SyncEngine {
     private let options: SyncOptions
     /// When the sync began.
     let started: Timestamp
@@ -39,7 +39,7 @@ final class SyncRun {
     private let unlinking: SyncUnlinking
     private let contacts = SyncContacts()
     private let tally: SyncTally
-    private let tier: TierLink?
+    private let answers: (any AnswerSource)?
     /// The sources of the sync; `nil` without any.
     private let sources: SourceSync?
     private let logger: Logger
@@ -68,7 +68,7 @@ final class SyncRun {
         emit: (@Sendable (SyncEvent) async -> Void)?
     ) throws {
         let (parts, flights) = (fetching.parts, fetching.flights)
-        (self.options, self.sources, tier) = (options, sources, fetching.tier)
+        (self.options, self.sources, answers) = (options, sources, fetching.answers)
         started = parts.clock.now()
         let limits = try parts.limits(mode: options.mode, ceiling: options.budgetCeiling)
         let writable = try parts.requireWritable()
@@ -111,7 +111,7 @@ final class SyncRun {
             dispatcher: dispatcher,
             room: room,
             usesBudget: !usesDocuments,
-            listing: tier.map { TierListing($0, clock: parts.clock) }
+            listing: answers?.listing()
         )
         let photos = SyncPhotos(
             parts,
@@ -141,7 +141,7 @@ final class SyncRun {
             promotion: promotion,
             flights: flights,
             tally: tally,
-            tier: tier
+            answers: answers
         )
         unlinking = SyncUnlinking(
             parts.index,
@@ -163,8 +163,8 @@ final class SyncRun {
         // Before another sync may begin.
         defer { dispatcher.end() }
         try await writer.dropExpiredPartials(at: started)
-        // Erasures in the shared tier take a part of the time.
-        try await tier?.begin(within: min(.seconds(60), (options.timeLimit ?? .seconds(240)) / 4))
+        // Erasures in the source of answers take a part of the time.
+        try await answers?.begin(within: min(.seconds(60), (options.timeLimit ?? .seconds(240)) / 4))
         try room.lookAtTotals()
         try await roster.begin()
         await withDiscardingTaskGroup { group in
@@ -185,7 +185,7 @@ final class SyncRun {
         try await unlinking.settleSources()
         try await unlinking.removeUnusedImages()
         if !Task.isCancelled {
-            try await tier?.finish(
+            try await answers?.finish(
                 within: options.timeLimit.map { max(.seconds(1), begun + $0 - .now) } ?? .seconds(600)
             )
         }
@@ -407,7 +407,7 @@ final class SyncRun {
     /// Counts the result of a fetch, and collects it for the next commit.
     private func collect(_ result: FetchResult, of job: FetchJob, _ flight: Int) {
         tally.count(requests: result.requestCount, bytesReceived: result.bytesReceived)
-        if result.isFromTier { tally.update { $0.shared += 1 } }
+        if result.isFromSource { tally.update { $0.shared += 1 } }
         if case .failed(let failed) = result.content {
             if failed.kind == .offline, dispatcher.goOffline() {
                 tally.update { $0.add(.init(key: nil, kind: .offline, message: failed.message)) }
@@ -441,7 +441,7 @@ final class SyncRun {
     private func committed(_ result: Result<CommitSummary, any Error>, _ group: inout DiscardingTaskGroup) async {
         do {
             try await results.take(try result.get())
-            tier?.uploads.wake()
+            answers?.noteCommit()
             tally.tellProgress()
         } catch is ProtectionNeeded {
             do {

@@ -69,7 +69,7 @@ enum SyncSignal: Sendable {
     case arrived(flight: Int, FetchExchange.Arrival)
     /// Another process fetched the image meanwhile.
     case caughtUp(FetchJob, flight: Int, FetchOutcome)
-    /// The shared tier has lost the answer that it had, or another machine is asking the origin.
+    /// The source of answers has lost the one that it had, or another machine is asking the host.
     case deferred(FetchJob, flight: Int)
     /// A fetch ended without a result: it was cancelled, or the store failed.
     case gaveUp(FetchJob, flight: Int, Tally, any Error)

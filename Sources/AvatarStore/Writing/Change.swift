@@ -29,8 +29,8 @@ struct Change: Sendable {
     var hostNote: HostNote?
     /// The name and port of the host that was asked: for a smaller image it may differ from `host`.
     var askedHost: String?
-    /// The answer to put into the shared tier; `nil` if it stays here.
-    var sharedAnswer: SharedAnswer?
+    /// The URL that was requested, if the writer's sink is to have the answer; else `nil`.
+    var sharedURL: String?
     /// The change itself.
     var content: Content
 
@@ -57,14 +57,6 @@ struct Change: Sendable {
         case .confirmed, .failed, .linked: nil
         }
     }
-}
-
-/// An answer of an origin that other machines may have.
-struct SharedAnswer: Sendable {
-    /// The URL that was requested.
-    var url: TierURL
-    /// The time of the answer.
-    var time: Timestamp
 }
 
 /// The original of a rendition.

@@ -207,13 +207,8 @@ extension StoreWriter {
             var publication = try Publication(transaction, places, accesses, since: reservation.moment)
             let results = try zip(changes, reservation.placements).map { change, placement in
                 let committed = try publication.apply(change, at: placement)
-                if let answer = change.sharedAnswer, committed != nil {
-                    try transaction.queueUpload(
-                        of: change.key,
-                        answer.url,
-                        answered: answer.time,
-                        atMost: TierUploads.mostWaiting
-                    )
+                if let url = change.sharedURL, let time = change.answered, committed != nil {
+                    try sink.store(change.key, from: url, answered: time, in: transaction)
                 }
                 return committed
             }

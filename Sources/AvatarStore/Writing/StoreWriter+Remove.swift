@@ -5,15 +5,14 @@ import AvatarIndex
 extension StoreWriter {
     /// Removes the entries for `keys`, and the files that no other entry uses, 512 keys in a transaction.
     ///
-    /// - Parameter inTier: whether an erasure is to be carried out in the shared tier too. Default: yes, if the store has used
-    ///   one.
+    /// - Parameter isNews: whether the sink learns of an erasure. Default: yes.
     func remove(
         _ keys: [AvatarKey],
         erasing: Bool,
-        inTier: Bool = true,
+        isNews: Bool = true,
         at now: Timestamp
     ) throws -> RemovalReceipt {
-        var removal = Removal(erasesInTier: erasing && inTier, at: now)
+        var removal = Removal(tellsSink: erasing && isNews, at: now)
         for start in stride(from: 0, to: keys.count, by: 512) {
             let batch = keys[start..<min(start + 512, keys.count)]
             try remove(&removal) { transaction, removal in
@@ -33,7 +32,7 @@ extension StoreWriter {
     /// Unlinks and forgets `contact`, and removes the images that no other contact uses; for an erasure, also its former
     /// images.
     func remove(contact: String, erasing: Bool, at now: Timestamp) throws -> RemovalReceipt {
-        var removal = Removal(erasesInTier: erasing, at: now)
+        var removal = Removal(tellsSink: erasing, at: now)
         try remove(&removal) { transaction, removal in
             let images = try transaction.images(of: contact)
             removal.receipt.hasUnknownContact = try images.isEmpty && !transaction.hasContact(contact)
@@ -87,9 +86,9 @@ extension StoreWriter {
         removal.keys.insert(key)
         removal.values.append(Array(key.rawValue.utf8))
         let digest = try state.fileID.flatMap { try transaction.digest(ofFile: $0) }
-        if removal.erasesInTier {
+        if removal.tellsSink {
             let urls = try [state.sourceURL, transaction.lowDataURL(of: state.id)].compactMap(\.self)
-            for url in urls { try transaction.queueTierErasure(of: TierURL(url), digest: digest, at: removal.time) }
+            try sink.erase(urls, digest: digest, at: removal.time, in: transaction)
         }
         try transaction.removeEntry(id: state.id)
         guard let file = try state.fileID.flatMap({ try places.release($0, in: transaction) }) else { return }
@@ -154,13 +153,13 @@ private struct Removal {
     var digests: [[UInt8]] = []
     /// The texts and the address digests of the removed rows, which an erasure looks for in unused room of the index.
     var values: [[UInt8]] = []
-    /// Whether the objects of the images in the shared tier are to be deleted.
-    let erasesInTier: Bool
+    /// Whether the sink learns of the removed images.
+    let tellsSink: Bool
     /// When the removal began.
     let time: Timestamp
 
-    init(erasesInTier: Bool, at time: Timestamp) {
-        (self.erasesInTier, self.time) = (erasesInTier, time)
+    init(tellsSink: Bool, at time: Timestamp) {
+        (self.tellsSink, self.time) = (tellsSink, time)
     }
 }
 

@@ -34,6 +34,8 @@ package actor StoreWriter {
     /// Buffers the times of use until they are written.
     let accesses: AccessRecorder
     let metrics: StoreMetrics
+    /// Learns of answers and erasures in their transactions.
+    let sink: any AnswerSink
     /// How far the files are on stable storage.
     let boot: BootRecord
     /// Files to unlink, and pending rows to drop.
@@ -51,11 +53,18 @@ package actor StoreWriter {
         thread.asUnownedSerialExecutor()
     }
 
-    init(index: AvatarIndex, places: StorePlaces, accesses: AccessRecorder, metrics: StoreMetrics) {
+    init(
+        index: AvatarIndex,
+        places: StorePlaces,
+        accesses: AccessRecorder,
+        metrics: StoreMetrics,
+        sink: any AnswerSink
+    ) {
         self.index = index
         self.places = places
         self.accesses = accesses
         self.metrics = metrics
+        self.sink = sink
         boot = BootRecord(index, places)
         pending = PendingWork(index, places, boot)
         evictor = Evictor(index, places, accesses, metrics, boot, pending)

@@ -2,6 +2,7 @@ public import AvatarCore
 import AvatarFiles
 import AvatarImages
 import AvatarIndex
+import AvatarWriter
 
 /// The result of a removal, or of its preview.
 public struct RemovalReceipt: Hashable, Sendable {
@@ -64,6 +65,13 @@ public struct EvictionReport: Hashable, Sendable {
     package init(files: Int = 0, bytes: Int = 0) {
         self.files = files
         self.bytes = bytes
+    }
+}
+
+extension EvictionReport {
+    /// The report on what the writer evicted.
+    init(_ freed: Evictor.Freed) {
+        self.init(files: freed.files, bytes: freed.bytes)
     }
 }
 
@@ -212,7 +220,9 @@ extension AvatarStore {
         to target: Int? = nil,
         progress: @escaping ProgressHandler = { _ in }
     ) async throws -> EvictionReport {
-        try await requireWritable().writer.trim(to: target ?? defaultTrimTarget(), progress: progress)
+        EvictionReport(
+            try await requireWritable().writer.trim(to: target ?? defaultTrimTarget(), progress: progress)
+        )
     }
 
     /// The report that `trim(to:progress:)` would return. Changes nothing; possible in a store that is open for reading

@@ -171,9 +171,4 @@ extension AvatarStoreError {
                 + "or more digits suffice."
         )
     }
-
-    /// The error for bytes of an ignored picture that a caller passed in.
-    package static func ignoredPicture(_ key: AvatarKey) -> AvatarStoreError {
-        AvatarStoreError(.imageRefused, FetchFailure.ignored(key).message, failure: .ignored)
-    }
 }

@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarIndex
+import AvatarWriter
 
 extension AvatarStore {
     /// The value in force for `setting`, in its unit: the one that was set, else its default.
@@ -135,6 +136,6 @@ extension StoreWriter {
                     + "Nothing was evicted. Try again when they are done."
             )
         }
-        return try evictor.trim(to: target, canStop: false)
+        return EvictionReport(try evictor.trim(to: target, canStop: false))
     }
 }

@@ -1,5 +1,6 @@
 public import AvatarCore
 import AvatarIndex
+import AvatarWriter
 
 extension AvatarStore {
     /// Brings the store in line with a contact list: fetches missing images, revalidates those that are due, and links

@@ -1,6 +1,7 @@
 @_exported public import AvatarCore
 package import AvatarFiles
 package import AvatarIndex
+package import AvatarWriter
 import Foundation
 
 #if HTTPOrigin
@@ -270,7 +271,9 @@ public final class AvatarStore: Sendable {
         guard let writer = parts.writable?.writer else { return }
         try await writer.recover(reportingTo: configuration.logger)
         await writer.recoverFromPowerLoss(reportingTo: configuration.logger) { [self] lastDurableFile in
-            verifier(repairingWith: writer, depth: .afterPowerLoss(lastDurableFile: lastDurableFile))
+            let depth = StoreVerifier.Depth.afterPowerLoss(lastDurableFile: lastDurableFile)
+            let report = try await verifier(repairingWith: writer, depth: depth).run()
+            return (report.checked, report.repaired)
         }
     }
 

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarWriter
 import Metrics
 
 /// The metrics of a store, for the backend of `Configuration.metrics`, else the one that the program installs. Without one they cost
@@ -18,7 +19,7 @@ import Metrics
 /// | `avatar_store_caches_bytes` | gauge | bytes of the files in `caches`, after each commit |
 ///
 /// The labels are stable. No label value names a URL, a host or a contact.
-struct StoreMetrics: Sendable {
+struct StoreMetrics: WriterMetrics {
     private static let prefix = "avatar_store_"
 
     /// The backend.

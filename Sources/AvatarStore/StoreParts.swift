@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 package import AvatarIndex
+package import AvatarWriter
 
 /// The parts of an open store that reads, syncs, saves and imports work with.
 ///

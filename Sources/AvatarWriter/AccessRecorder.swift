@@ -1,5 +1,5 @@
-import AvatarCore
-import AvatarIndex
+package import AvatarCore
+package import AvatarIndex
 import Dispatch
 import Synchronization
 
@@ -12,16 +12,16 @@ import Synchronization
 /// After 30 seconds, a file whose last time was written less than five minutes ago waits: a file that is used all the
 /// time is written every five minutes. No eviction of this process sees a difference, because all times are written
 /// before it. Another process may see a time that is up to five minutes too early.
-final class AccessRecorder: Sendable {
+package final class AccessRecorder: Sendable {
     /// The number of used files at which the times are written at once.
-    static let largestCount = 1 << 17
+    package static let largestCount = 1 << 17
     /// The longest time between the first use and the write, in seconds.
-    static let longestDelay = 30
+    package static let longestDelay = 30
     /// The time between two writes of one file's time, in microseconds, unless an eviction needs it earlier.
-    static let shortestInterval: Int64 = 300_000_000
+    package static let shortestInterval: Int64 = 300_000_000
 
     /// The times that are written together.
-    enum Scope {
+    package enum Scope {
         /// Every time, as before an eviction.
         case all
         /// Every time of a file that was not written in the last five minutes.
@@ -53,23 +53,23 @@ final class AccessRecorder: Sendable {
     /// Asks the writer to write the times.
     private let flush = Mutex<(@Sendable () -> Void)?>(nil)
 
-    init(clock: any WallClock) {
+    package init(clock: any WallClock) {
         self.clock = clock
     }
 
     /// Starts gathering times.
     ///
     /// - Parameter flush: called on any thread when the times are to be written; it must lead to `drain()`.
-    func onFull(_ flush: @escaping @Sendable () -> Void) {
+    package func onFull(_ flush: @escaping @Sendable () -> Void) {
         self.flush.withLock { $0 = flush }
         isGathering.store(true, ordering: .releasing)
     }
 
     /// A time later than all given out before, in microseconds, so that the order of uses is never ambiguous.
-    func nextTime() -> Int64 { nextTime(clock.now()) }
+    package func nextTime() -> Int64 { nextTime(clock.now()) }
 
     /// Records that the file of `hit` was used at `now`. Does nothing before `onFull(_:)`.
-    func record(_ hit: IndexHit, at now: Timestamp) {
+    package func record(_ hit: IndexHit, at now: Timestamp) {
         guard isGathering.load(ordering: .acquiring) else { return }
         // A file used before since the last write is listed already; its hit now holds the latest time.
         guard hit.unwrittenUse.exchange(nextTime(now), ordering: .acquiringAndReleasing) == 0 else { return }
@@ -82,7 +82,7 @@ final class AccessRecorder: Sendable {
     }
 
     /// The last use of the file with this row id, in microseconds, if it is not written yet; else `nil`.
-    func gatheredTime(ofFile id: Int64) -> Int64? {
+    package func gatheredTime(ofFile id: Int64) -> Int64? {
         let used = shard(of: id).used.withLock { used in
             used.lazy.filter { $0.fileID == id }.map { $0.hit.unwrittenUse.load(ordering: .acquiring) }.max()
         }
@@ -90,12 +90,12 @@ final class AccessRecorder: Sendable {
     }
 
     /// The number of files used since the last write. Another thread may change it at any moment.
-    var bufferedCount: Int { count.load(ordering: .relaxed) }
+    package var bufferedCount: Int { count.load(ordering: .relaxed) }
 
     /// Removes times and returns them in the order of the file ids, so that neighbouring rows are written together.
     ///
     /// - Parameter scope: which times. With `due`, the timer runs again for those that stay.
-    func drain(_ scope: Scope) -> [(fileID: Int64, time: Int64)] {
+    package func drain(_ scope: Scope) -> [(fileID: Int64, time: Int64)] {
         // A full buffer is written as a whole, or each use would ask for the next write.
         let keepsRecent = scope == .due && bufferedCount < Self.largestCount
         var used: [(fileID: Int64, hit: IndexHit)] = []
@@ -132,7 +132,7 @@ final class AccessRecorder: Sendable {
     }
 
     /// Puts back times that could not be written. The later of two times for one file wins; the timer tries again.
-    func restore(_ times: some Sequence<(fileID: Int64, time: Int64)>) {
+    package func restore(_ times: some Sequence<(fileID: Int64, time: Int64)>) {
         unwritten.withLock { unwritten in
             for (fileID, time) in times { unwritten[fileID] = max(unwritten[fileID] ?? time, time) }
         }

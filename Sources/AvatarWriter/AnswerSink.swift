@@ -1,8 +1,8 @@
-import AvatarCore
-import AvatarIndex
+package import AvatarCore
+package import AvatarIndex
 
 /// Learns of answers in the transaction that stores or erases them, so a kill loses no message to it.
-protocol AnswerSink: Sendable {
+package protocol AnswerSink: Sendable {
     /// The entry of `key` has the answer of `url` now.
     func store(_ key: AvatarKey, from url: String, answered time: Timestamp, in transaction: IndexTransaction) throws
 

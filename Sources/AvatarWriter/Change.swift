@@ -1,41 +1,42 @@
-import AvatarCore
-import AvatarFiles
+package import AvatarCore
+package import AvatarFiles
+package import AvatarIndex
 
 /// A change of one entry, to be committed with others.
-struct Change: Sendable {
+package struct Change: Sendable {
     /// The key of the entry.
-    var key: AvatarKey
+    package var key: AvatarKey
     /// The URL that the image comes from; `nil` for an own image.
-    var sourceURL: String?
+    package var sourceURL: String?
     /// The name and port of the source URL's host.
-    var host: String?
+    package var host: String?
     /// The URL of a smaller image for metered networks.
-    var lowDataURL: String?
+    package var lowDataURL: String?
     /// Whether the image is that smaller one.
-    var isLowData = false
+    package var isLowData = false
     /// Whether only a sync that found the entry asked for the image: if the entry was removed meanwhile, the change is
     /// dropped.
-    var isRefresh = false
+    package var isRefresh = false
     /// Whether the caller passed in the image. If a later response is stored, the change is superseded.
-    var isSupplied = false
+    package var isSupplied = false
     /// The ids of the contacts to link to the image.
-    var owners: [String] = []
+    package var owners: [String] = []
     /// Whether these contacts stay linked to URLs that are gone and have no file. They are candidates that come before
     /// this image, and replace it once they are back.
-    var keepsGone = false
+    package var keepsGone = false
     /// The times that tell whether another response was stored meanwhile; `nil` without a request.
-    var order: AnswerOrder?
+    package var order: AnswerOrder?
     /// The response as a sign of its host's health; `nil` if that is recorded already.
-    var hostNote: HostNote?
+    package var hostNote: HostNote?
     /// The name and port of the host that was asked: for a smaller image it may differ from `host`.
-    var askedHost: String?
+    package var askedHost: String?
     /// The URL that was requested, if the writer's sink is to have the answer; else `nil`.
-    var sharedURL: String?
+    package var sharedURL: String?
     /// The change itself.
-    var content: Content
+    package var content: Content
 
     /// The kinds of changes. They are behind a reference, because a sync hands each change on many times.
-    indirect enum Content: Sendable {
+    package indirect enum Content: Sendable {
         /// A new image; `validation` is `nil` for an own image.
         case image(StagedImage, validation: ValidationRecord?)
         /// The entry's own bytes, staged for another storage class. Valid only while the entry's file is `file`.
@@ -50,6 +51,18 @@ struct Change: Sendable {
         case rendition(StagedImage, of: RenditionSource)
     }
 
+    /// A change of the entry of `key`; `content` says which. The source is that of a new image.
+    package init(
+        key: AvatarKey,
+        sourceURL: String? = nil,
+        host: String? = nil,
+        owners: [String] = [],
+        content: Content
+    ) {
+        (self.key, self.sourceURL, self.host) = (key, sourceURL, host)
+        (self.owners, self.content) = (owners, content)
+    }
+
     /// The staged image that the change brings; `nil` if it brings none.
     package var image: StagedImage? {
         switch content {
@@ -60,28 +73,36 @@ struct Change: Sendable {
 }
 
 /// The original of a rendition.
-struct RenditionSource: Sendable {
+package struct RenditionSource: Sendable {
     /// The row id of the original's file.
-    var file: Int64
+    package var file: Int64
     /// The size, format and fit, as the index names them.
-    var spec: String
+    package var spec: String
     /// The ThumbHash of the original.
-    var thumbHash: [UInt8]
+    package var thumbHash: [UInt8]
+
+    package init(file: Int64, spec: String, thumbHash: [UInt8]) {
+        (self.file, self.spec, self.thumbHash) = (file, spec, thumbHash)
+    }
 }
 
 /// Times that tell whether another response reached the index first.
-struct AnswerOrder: Sendable {
+package struct AnswerOrder: Sendable {
     /// The time at which the request was sent.
-    var requested: Timestamp
+    package var requested: Timestamp
     /// The entry's last check as known at that time.
-    var lastCheck: Timestamp?
+    package var lastCheck: Timestamp?
+
+    package init(requested: Timestamp, lastCheck: Timestamp?) {
+        (self.requested, self.lastCheck) = (requested, lastCheck)
+    }
 }
 
 extension Change {
     /// The change that a response for `target` leads to.
     ///
     /// - Parameter requested: the time at which the request was sent.
-    init(_ content: Content, of target: FetchTarget, requested: Timestamp) {
+    package init(_ content: Content, of target: FetchTarget, requested: Timestamp) {
         self.init(
             key: target.key,
             sourceURL: target.sourceKey.rawValue,
@@ -98,7 +119,7 @@ extension Change {
     }
 
     /// The time of the origin's answer; `nil` for a change without one.
-    var answered: Timestamp? {
+    package var answered: Timestamp? {
         switch content {
         case .image(_, let validation): validation?.response
         case .confirmed(let validation, _): validation.response
@@ -123,25 +144,33 @@ extension Change {
     }
 
     /// The bytes of the image that are in memory rather than in a file.
-    var bytesInMemory: Int {
+    package var bytesInMemory: Int {
         image.map { $0.isInMemory ? $0.sizeBytes : 0 } ?? 0
     }
 
     /// The bytes that the change may add to the budget's total.
-    var cacheBytes: Int {
+    package var cacheBytes: Int {
         image.map { $0.storageClass == .caches ? $0.sizeBytes : 0 } ?? 0
     }
 }
 
+extension Change {
+    /// Whether the picture that the change brings is ignored. An own image never is, because the caller chose it.
+    func isIgnored(_ image: StagedImage, in transaction: IndexTransaction) throws -> Bool {
+        guard case .image = content, host != nil || key.isContactPhoto else { return false }
+        return try transaction.isIgnored(image.sha256)
+    }
+}
+
 /// The result of one committed change.
-struct Committed: Sendable {
+package struct Committed: Sendable {
     /// The outcome for the image; `nil` for a change that only links contacts.
-    var outcome: FetchOutcome?
+    package var outcome: FetchOutcome?
     /// The row id of the file that holds the image, if one is stored.
-    var file: Int64?
+    package var file: Int64?
 
     /// Whether the entry keeps another image than the one of the change: a newer one, or a document.
-    var keepsOther = false
+    package var keepsOther = false
 
     /// The entry keeps the image in `file`, and not the one of the change.
     static func keeping(_ file: Int64) -> Committed {
@@ -166,14 +195,14 @@ struct Committed: Sendable {
     }
 
     /// Whether the change was made for another state of the entry, so that it may be made again for the present one.
-    var wasChangedMeanwhile: Bool {
+    package var wasChangedMeanwhile: Bool {
         guard case .failed(let failure) = outcome else { return false }
         return failure.storeError?.code == .busy
     }
 
     /// - Parameter key: the key of the image.
     /// - Throws: the error for the caller of a save or a move, if the image is not stored.
-    func requireStored(_ key: AvatarKey) throws(AvatarStoreError) {
+    package func requireStored(_ key: AvatarKey) throws(AvatarStoreError) {
         switch outcome {
         case .overBudget(let error): throw error
         case .failed(let failure): throw failure.error
@@ -184,14 +213,14 @@ struct Committed: Sendable {
 }
 
 /// The results of changes that were committed together.
-struct CommitSummary: Sendable {
+package struct CommitSummary: Sendable {
     /// In the order of the changes.
-    var results: [Committed]
+    package var results: [Committed]
     /// The number of files evicted to make room.
-    var evicted = 0
+    package var evicted = 0
 
     /// The results of both, in this order.
-    static func + (left: CommitSummary, right: CommitSummary) -> CommitSummary {
+    package static func + (left: CommitSummary, right: CommitSummary) -> CommitSummary {
         CommitSummary(results: left.results + right.results, evicted: left.evicted + right.evicted)
     }
 }
@@ -201,16 +230,16 @@ package struct RoomRules: Sendable {
     /// The limits of the work that commits.
     package var limits: Limits
     /// Only files last used before this time, in microseconds, may be evicted. Default: any.
-    var accessedBefore = Int64.max
+    package var accessedBefore = Int64.max
     /// The files that must not be evicted. Default: none.
-    var protection = Protection.none
+    package var protection = Protection.none
 
     /// Whether the new file is a rendition. It is kept within their share of the budget, and evicts only other renditions.
     /// Default: no.
-    var isRendition = false
+    package var isRendition = false
 
     /// The files that must not be evicted.
-    enum Protection: Sendable {
+    package enum Protection: Sendable {
         /// Any file may be evicted.
         case none
         /// The files to keep are not known yet: if something has to be evicted, `ProtectionNeeded` is thrown.
@@ -236,4 +265,4 @@ package struct RoomRules: Sendable {
 }
 
 /// A file has to be evicted, and the caller must first name the files to keep. Nothing was changed.
-struct ProtectionNeeded: Error {}
+package struct ProtectionNeeded: Error {}

@@ -1,6 +1,6 @@
 import AvatarCore
-import AvatarFiles
-import AvatarIndex
+package import AvatarFiles
+package import AvatarIndex
 
 /// Work that frees a full disk.
 ///
@@ -14,7 +14,7 @@ extension Evictor {
     /// - Parameter step: a transaction, or work that may be begun again. Its argument tells whether the disk was full: then its
     ///   transactions should be small.
     /// - Throws: the errors of `step`; `diskFull` if no file is left in `caches`.
-    func makingRoom<Result>(_ step: (_ isFull: Bool) throws -> Result) throws -> Result {
+    package func makingRoom<Result>(_ step: (_ isFull: Bool) throws -> Result) throws -> Result {
         var deleted: [Int64] = []
         var room = DiskRoom.first
         while true {
@@ -42,39 +42,10 @@ extension Evictor {
     }
 }
 
-extension AvatarStore {
-    /// Opens a store as `open(_:)`, for work that frees the disk: if the disk is full, it makes room as `Evictor.makingRoom`.
-    ///
-    /// - Throws: as `open(_:)`.
-    package static func openMakingRoom(_ configuration: Configuration) async throws -> AvatarStore {
-        var room = DiskRoom.first
-        while true {
-            do {
-                return try await open(configuration)
-            } catch let error as AvatarStoreError where error.code == .diskFull && configuration.access != .readOnly {
-                guard try makeRoom(room, configuration) else { throw error }
-                room *= 2
-            }
-        }
-    }
-
-    /// Deletes files of a store that cannot be opened for writing.
-    ///
-    /// - Returns: whether there were any.
-    private static func makeRoom(_ bytes: Int, _ configuration: Configuration) throws -> Bool {
-        var configuration = configuration
-        configuration.access = .readOnly
-        let store = try openForReading(configuration)
-        let made = try DiskRoom.make(bytes, in: store.roots.caches, store.index)
-        try store.closeForReading()
-        return made.helps
-    }
-}
-
 /// Room on a full disk.
-private enum DiskRoom {
+package enum DiskRoom {
     /// The bytes that are freed first: enough for a small transaction and the files beside the index.
-    static let first = 256 << 10
+    package static let first = 256 << 10
 
     /// The files that are deleted before the disk of the index must have gained room.
     private static let trial = 16
@@ -85,7 +56,7 @@ private enum DiskRoom {
     /// links, as in a backup on the same disk, or the limit is that of a quota.
     ///
     /// - Returns: the row ids of the deleted files, and whether the disk of the index has more room now.
-    static func make(
+    package static func make(
         _ bytes: Int,
         in caches: StoredFiles,
         _ index: AvatarIndex

@@ -1,11 +1,14 @@
-import AvatarCore
+package import AvatarCore
 import AvatarIndex
 
 /// Makes room in `caches`: chooses the files to evict, the least recently used ones first, and evicts them.
 ///
 /// The choice among the files is `EvictionPlan`, a value. Room is made before a file is published, so the budget is never
 /// exceeded. An evicted file goes through the steps of a deletion (`StoreWriter`).
-final class Evictor {
+package final class Evictor {
+    /// Evicted files and their bytes.
+    package typealias Freed = (files: Int, bytes: Int)
+
     /// Files that a transaction took from the index to make room. `finish` unlinks them after the commit.
     struct Eviction {
         /// The row that names them.
@@ -19,7 +22,7 @@ final class Evictor {
     let index: AvatarIndex
     let places: StorePlaces
     private let accesses: AccessRecorder
-    private let metrics: StoreMetrics
+    private let metrics: any WriterMetrics
     private let boot: BootRecord
     let pending: PendingWork
     /// At least the bytes of all renditions, but for those that other processes have made since it was counted; `nil`: not
@@ -30,7 +33,7 @@ final class Evictor {
         _ index: AvatarIndex,
         _ places: StorePlaces,
         _ accesses: AccessRecorder,
-        _ metrics: StoreMetrics,
+        _ metrics: any WriterMetrics,
         _ boot: BootRecord,
         _ pending: PendingWork
     ) {
@@ -161,13 +164,13 @@ final class Evictor {
     /// - Parameter batches: the most files evicted in one transaction. Files that were used one after another lie on pages
     ///   anywhere, so a large batch rewrites each page fewer times; 4,096 hold the lock for about a tenth of a second.
     /// - Parameter canStop: whether a cancelled task ends it after a batch.
-    /// - Returns: the evicted files.
-    func trim(
+    /// - Returns: the files and bytes evicted.
+    package func trim(
         to target: Int,
         in batches: Int = 4096,
         canStop: Bool = true,
         progress: ProgressHandler = { _ in }
-    ) throws -> EvictionReport {
+    ) throws -> Freed {
         try makingRoom { _ in
             try boot.markChanged()
             try flushAccesses()
@@ -175,7 +178,7 @@ final class Evictor {
             try pending.finishDeadHolders()
         }
         let excess = max(0, try index.total(of: .caches).accountedBytes - target)
-        var freed = EvictionReport()
+        var freed: Freed = (0, 0)
         var isDiskFull = false
         progress(WorkProgress(.evicting, .bytes, of: excess))
         try index.withLargeCache {

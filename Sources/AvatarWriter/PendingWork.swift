@@ -1,13 +1,13 @@
 import AvatarCore
 import AvatarFiles
-import AvatarIndex
+package import AvatarIndex
 import Logging
 
 /// The files that may exist without being published: unlinks them, and drops their pending rows.
 ///
 /// They are those that a committed transaction made pending (steps 2 and 3 of a deletion, see `StoreWriter`), those that
 /// could not be unlinked then, and those of dead processes.
-final class PendingWork {
+package final class PendingWork {
     private let index: AvatarIndex
     private let places: StorePlaces
     private let boot: BootRecord
@@ -16,7 +16,7 @@ final class PendingWork {
     /// Batches whose files were unlinked, but for those that could not be. The next transaction drops their rows.
     private var unlinkedBatches: [(batch: PendingBatch, rest: [PendingFile])] = []
     /// Whether a file that this process made pending is still to be unlinked.
-    private(set) var hasLeftovers = false
+    package private(set) var hasLeftovers = false
     /// Whether the holder keeps room on the disk for the transaction that ends its work.
     private var keepsRoom = false
 
@@ -65,7 +65,7 @@ final class PendingWork {
     /// All are tried. A file that cannot be unlinked stays pending and counts against the budget, in a row of its own;
     /// the last error is thrown. A document's folder is synchronized before its pending row is dropped, so a power loss
     /// does not bring the file back.
-    func unlink(_ files: [PendingFile], _ batches: [PendingBatch] = []) throws {
+    package func unlink(_ files: [PendingFile], _ batches: [PendingBatch] = []) throws {
         let (left, failure) = try unlinkEach(files + batches.flatMap(\.files))
         unlinked += left.isEmpty ? files : files.filter { !left.contains($0) }
         unlinkedBatches += batches.map { batch in (batch, left.isEmpty ? [] : batch.files.filter(left.contains)) }
@@ -119,7 +119,7 @@ final class PendingWork {
     }
 
     /// Retries files that this process left pending.
-    func finishOwnLeftovers() throws {
+    package func finishOwnLeftovers() throws {
         let name = places.holder.name
         let (files, batches) = try write { (try $0.pendingFiles(of: name), try $0.pendingBatches(of: name)) }
         hasLeftovers = false
@@ -148,7 +148,7 @@ final class PendingWork {
     ///
     /// - Returns: the number of pending rows that no process of a store can have written. Their files are not touched.
     @discardableResult
-    func finishDeadHolders() throws -> Int {
+    package func finishDeadHolders() throws -> Int {
         let pending = Set(try index.pendingHolders())
         var foreign = 0
         for name in pending.union(try places.holderNames()) where name != places.holder.name {

@@ -1,12 +1,13 @@
-import AvatarCore
+package import AvatarCore
 package import AvatarFiles
+package import AvatarIndex
 
 /// The directories of an open store, and this process's locks in them.
 package struct StorePlaces: Sendable {
     /// The lock file that shows other processes that this one is alive.
-    let holder: Holder
+    package let holder: Holder
     /// The locks by which processes agree who fetches an image.
-    let leases: FetchLeases
+    package let leases: FetchLeases
     private let caches: FileStore
     private let documents: FileStore
     /// The staging folder beside the index and the documents. The holders' lock files are here, because the system
@@ -14,12 +15,12 @@ package struct StorePlaces: Sendable {
     private let staging: Directory
     private let cachesStaging: Directory
     /// The files that a power loss may have damaged; `nil` until the index is open.
-    var suspects: SuspectFiles?
+    package var suspects: SuspectFiles?
 
     /// Opens the directories of `layout`, and creates those that are missing.
     ///
     /// - Throws: `unusableRoot` for a directory that is a link or a file, or lies on a network; an error of the disk.
-    init(_ layout: StoreLayout, fileMode: UInt32, fileSystem: any FileSystem) throws(AvatarStoreError) {
+    package init(_ layout: StoreLayout, fileMode: UInt32, fileSystem: any FileSystem) throws(AvatarStoreError) {
         let mode = FileStore.directoryMode(for: fileMode)
         let cachesRoot = try Directory.makeRoot(layout.cachesRoot, mode: mode)
         let documentsRoot = try Directory.makeRoot(layout.documentsRoot, mode: mode)
@@ -54,7 +55,7 @@ package struct StorePlaces: Sendable {
     }
 
     /// The published files, for reading.
-    var stored: StoredRoots {
+    package var stored: StoredRoots {
         StoredRoots(
             caches: StoredFiles(root: caches.root),
             documents: StoredFiles(root: documents.root),
@@ -63,7 +64,7 @@ package struct StorePlaces: Sendable {
     }
 
     /// The names of all holders with a lock file, alive or dead.
-    func holderNames() throws -> [String] {
+    package func holderNames() throws -> [String] {
         do throws(SystemCallError) {
             return try Holder.names(in: staging)
         } catch {
@@ -72,17 +73,17 @@ package struct StorePlaces: Sendable {
     }
 
     /// Whether another process has a lock file, alive or dead.
-    func hasOtherHolders() throws -> Bool {
+    package func hasOtherHolders() throws -> Bool {
         try holderNames().contains { $0 != holder.name }
     }
 
     /// Locks the holder `name` of a dead process; `nil` if it is alive.
-    func takeOver(_ name: String) throws(AvatarStoreError) -> Holder? {
+    package func takeOver(_ name: String) throws(AvatarStoreError) -> Holder? {
         try Holder.takeOver(name, in: staging)
     }
 
     /// Whether the process of the holder `name` still holds its lock.
-    func isAlive(_ name: String) throws(AvatarStoreError) -> Bool {
+    package func isAlive(_ name: String) throws(AvatarStoreError) -> Bool {
         try Holder.isAlive(name, in: staging)
     }
 
@@ -100,7 +101,7 @@ package struct StorePlaces: Sendable {
     }
 
     /// Removes the staging folders of `holder`, in both roots.
-    func removeStaging(of holder: Holder) throws {
+    package func removeStaging(of holder: Holder) throws {
         do throws(SystemCallError) {
             try staging.removeFolder(holder.name)
             try cachesStaging.removeFolder(holder.name)
@@ -118,7 +119,7 @@ package struct StorePlaces: Sendable {
     /// Checks, before a root is taken over, that it holds only what looks like a store's files.
     ///
     /// - Throws: `unusableRoot` if it holds a foreign file.
-    static func refuseForeignFiles(_ layout: StoreLayout) throws(AvatarStoreError) {
+    package static func refuseForeignFiles(_ layout: StoreLayout) throws(AvatarStoreError) {
         for storageClass in StorageClass.allCases {
             let path = layout.root(of: storageClass)
             guard !RootMark.exists(ofRoot: path, in: layout.staging(of: storageClass)), Directory.exists(path)
@@ -137,7 +138,7 @@ package struct StorePlaces: Sendable {
     ///
     /// - Returns: whether a root without an id holds files all the same: the index does not list them.
     /// - Throws: `unusableRoot` for a root of another store; an error of the disk.
-    func claim(_ id: String) throws -> Bool {
+    package func claim(_ id: String) throws -> Bool {
         let newRoots = try [(caches.root, cachesStaging), (documents.root, staging)].filter { root, staging in
             try RootMark(of: root, in: staging).claim(id)
         }
@@ -194,12 +195,12 @@ package struct StoredRoots: Sendable {
     }
 
     /// Passes an open descriptor of `file` to `body`; `nil` if `contains(_:)` would be `false`.
-    func withDescriptor<Result>(of file: FileRecord, _ body: (Int32) throws -> Result) throws -> Result? {
+    package func withDescriptor<Result>(of file: FileRecord, _ body: (Int32) throws -> Result) throws -> Result? {
         allows(file) ? try files(of: file.storageClass).withDescriptor(of: file, body) : nil
     }
 
     /// Opens `file`; `nil` if `contains(_:)` would be `false`.
-    func open(_ file: FileRecord) throws -> OpenFile? {
+    package func open(_ file: FileRecord) throws -> OpenFile? {
         allows(file) ? try files(of: file.storageClass).openFile(file) : nil
     }
 
@@ -211,5 +212,26 @@ package struct StoredRoots: Sendable {
     /// Whether `file` is not known to have lost its bytes in a power loss.
     package func allows(_ file: FileRecord) -> Bool {
         suspects?.allows(file, in: files(of: file.storageClass)) ?? true
+    }
+}
+
+extension StorePlaces {
+    /// Retires the file if no entry uses it any more. It has to be unlinked after the commit.
+    ///
+    /// If other entries still use a document, its label is rewritten: it must not name a removed image.
+    package func release(_ file: Int64, in transaction: IndexTransaction) throws -> PendingFile? {
+        if let unused = try transaction.retireFileIfUnused(id: file, holder: holder.name) { return unused }
+        if let path = try transaction.documentPath(ofFile: file) {
+            let label = FileLabel(try transaction.users(ofFile: file))
+            try files(of: .documents).label(published: path, label)
+        }
+        return nil
+    }
+}
+
+extension FileLabel {
+    /// The label of a file that these entries use.
+    init(_ users: [(key: AvatarKey, sourceURL: String?)]) {
+        self.init(keys: users.map(\.key.rawValue), originURL: users.lazy.compactMap(\.sourceURL).first)
     }
 }

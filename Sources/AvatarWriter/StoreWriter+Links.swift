@@ -1,4 +1,4 @@
-import AvatarCore
+package import AvatarCore
 import AvatarIndex
 
 /// Changes of links between contacts and images without a change of the image (for that, see `Publication`).
@@ -6,7 +6,7 @@ extension StoreWriter {
     /// Links each contact to its entry.
     ///
     /// - Returns: the keys without an entry.
-    func link(_ links: [(contact: String, key: AvatarKey)]) throws -> [AvatarKey] {
+    package func link(_ links: [(contact: String, key: AvatarKey)]) throws -> [AvatarKey] {
         try write { transaction in
             try links.compactMap { contact, key in
                 guard let state = try transaction.state(of: key) else { return key }
@@ -45,7 +45,7 @@ extension StoreWriter {
     /// Removes those of `entries` that still have no contact and were not read meanwhile, if `Setting.keepUnlinked` is off.
     ///
     /// - Returns: the number of removed entries.
-    func removeUnused(_ entries: [(id: Int64, key: AvatarKey)]) throws -> Int {
+    package func removeUnused(_ entries: [(id: Int64, key: AvatarKey)]) throws -> Int {
         try changeLinks { publication in
             let transaction = publication.transaction
             guard try transaction.value(of: .keepUnlinked) == 0 else { return 0 }

@@ -1,6 +1,6 @@
-import AvatarCore
+package import AvatarCore
 import AvatarFiles
-import AvatarIndex
+package import AvatarIndex
 
 /// Interrupted downloads: their rows, and the removal of their files.
 extension StoreWriter {
@@ -14,7 +14,7 @@ extension StoreWriter {
     ///
     /// - Parameter isRefresh: whether only a sync that found the entry asked for the image.
     /// - Returns: `false` if the entry was removed meanwhile; then nothing is stored.
-    func keepPartial(_ record: PartialRecord, isRefresh: Bool) throws -> Bool {
+    package func keepPartial(_ record: PartialRecord, isRefresh: Bool) throws -> Bool {
         // After a power loss the bytes cannot be trusted.
         try boot.markChanged()
         let written = try write { transaction -> (replaced: PartialRecord?, surplus: [PartialRecord])? in
@@ -31,13 +31,13 @@ extension StoreWriter {
     }
 
     /// Removes partial downloads older than 7 days.
-    func dropExpiredPartials(at now: Timestamp) throws {
+    package func dropExpiredPartials(at now: Timestamp) throws {
         let limit = now.adding(seconds: -Self.longestAge)
         try dropPartials(index.partialDownloads().filter { $0.updated < limit && places.leases.isFree($0.key) })
     }
 
     /// Removes files and rows of partial downloads.
-    func dropPartials(_ records: [PartialRecord]) throws {
+    package func dropPartials(_ records: [PartialRecord]) throws {
         guard !records.isEmpty else { return }
         for record in records { try places.removeFile(of: record) }
         try write { transaction in
@@ -52,7 +52,7 @@ extension StorePlaces {
     /// Removes the partial download of `key`, whose entry is removed or has its image now.
     ///
     /// The file goes first: a row without a file is harmless, a file without a row would stay forever.
-    func forgetPartial(of key: AvatarKey, in transaction: IndexTransaction) throws {
+    package func forgetPartial(of key: AvatarKey, in transaction: IndexTransaction) throws {
         guard try transaction.hasPartials(), let record = try transaction.partial(of: key) else { return }
         try removeFile(of: record)
         try transaction.dropPartial(of: key)

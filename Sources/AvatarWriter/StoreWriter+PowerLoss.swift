@@ -2,7 +2,7 @@ import AvatarCore
 import AvatarFiles
 import AvatarIndex
 import Dispatch
-import Logging
+package import Logging
 
 /// Records how far the files are on stable storage, for the first opening after a power loss.
 ///
@@ -14,7 +14,7 @@ import Logging
 /// An opening that finds the id of another boot compares the lengths of all files, and the digests of the files in `caches`
 /// beyond the durable point. An opening that finds the id of this boot compares nothing: a killed process loses nothing that
 /// it had written. Documents and the successors of replaced images are durable before the index lists them.
-final class BootRecord {
+package final class BootRecord {
     private let index: AvatarIndex
     private let places: StorePlaces
     /// How far the files are on stable storage.
@@ -25,7 +25,7 @@ final class BootRecord {
     }
 
     /// Records the boot id before the first file is published or unlinked. Durable on return.
-    func markChanged() throws {
+    package func markChanged() throws {
         guard mark == .none else { return }
         try index.write(.power) { try $0.beginBoot(BootID.current) }
         mark = .thisBoot
@@ -92,16 +92,16 @@ extension StoreWriter {
     ///
     /// If that fails, the mark stays and the next opening tries again. Until then each use of a suspect file compares
     /// its digest.
-    func recoverFromPowerLoss(
+    package func recoverFromPowerLoss(
         reportingTo logger: Logger,
-        _ verifier: (_ lastDurableFile: Int64) -> StoreVerifier
+        _ compare: (_ lastDurableFile: Int64) async throws -> (checked: Int, repaired: Int)
     ) async {
         guard case .earlierBoot(let lastDurableFile) = boot.mark else { return }
         do {
             logger.notice("the store was not closed before a power loss; comparing its files with the index")
             try dropPartials(index.partialDownloads())
             let lastFile = try index.lastFileID()
-            let report = try await verifier(lastDurableFile).run()
+            let report = try await compare(lastDurableFile)
             logger.notice(
                 "the files were compared",
                 metadata: ["checked": "\(report.checked)", "repaired": "\(report.repaired)"]

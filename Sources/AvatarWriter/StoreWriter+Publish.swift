@@ -10,7 +10,7 @@ extension StoreWriter {
     ///
     /// - Throws: `ProtectionNeeded` before anything changed; an error of the index or the disk, after which the staged
     ///   images that were not published are discarded.
-    func commit(_ changes: [Change], _ rules: RoomRules) throws -> CommitSummary {
+    package func commit(_ changes: [Change], _ rules: RoomRules) throws -> CommitSummary {
         var rules = rules
         if case .unknown = rules.protection {
             try requireProtection(for: changes, rules)
@@ -41,7 +41,7 @@ extension StoreWriter {
     }
 
     /// Commits one change, and leaves nothing of its own pending.
-    func commitNow(_ change: Change, _ rules: RoomRules) throws -> Committed {
+    package func commitNow(_ change: Change, _ rules: RoomRules) throws -> Committed {
         let summary = try commit([change], rules)
         try settle()
         return summary.results[0]

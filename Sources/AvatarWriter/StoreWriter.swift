@@ -1,8 +1,8 @@
-import AvatarCore
+package import AvatarCore
 import AvatarFiles
 package import AvatarIndex
 import Dispatch
-import Logging
+package import Logging
 
 /// Changes index and files together. Each process has one writer for a store, and nothing else changes the store.
 ///
@@ -28,20 +28,20 @@ import Logging
 /// `PendingWork` deletes: what `Evictor` chose, what a removal or an ignored image left, and what a dead process left.
 package actor StoreWriter {
     /// The index: the only writer in this process is here.
-    package let index: AvatarIndex
+    package nonisolated let index: AvatarIndex
     /// The directories, and this process's locks.
-    package let places: StorePlaces
+    package nonisolated let places: StorePlaces
     /// Buffers the times of use until they are written.
-    let accesses: AccessRecorder
-    let metrics: StoreMetrics
+    package let accesses: AccessRecorder
+    let metrics: any WriterMetrics
     /// Learns of answers and erasures in their transactions.
-    let sink: any AnswerSink
+    package let sink: any AnswerSink
     /// How far the files are on stable storage.
-    let boot: BootRecord
+    package let boot: BootRecord
     /// Files to unlink, and pending rows to drop.
-    let pending: PendingWork
+    package let pending: PendingWork
     /// Makes room.
-    let evictor: Evictor
+    package let evictor: Evictor
     /// Whether a sync of this process is running.
     private var isSyncing = false
     /// The number of files published since the durable point was last moved.
@@ -53,11 +53,11 @@ package actor StoreWriter {
         thread.asUnownedSerialExecutor()
     }
 
-    init(
+    package init(
         index: AvatarIndex,
         places: StorePlaces,
         accesses: AccessRecorder,
-        metrics: StoreMetrics,
+        metrics: any WriterMetrics,
         sink: any AnswerSink
     ) {
         self.index = index
@@ -88,23 +88,23 @@ package actor StoreWriter {
     }
 
     /// Drops the pending rows of unlinked files, and retries files that could not be unlinked before.
-    func settle() throws {
+    package func settle() throws {
         try pending.settle()
     }
 
     /// Unlinks the files that dead processes left pending, and removes their staging folders.
-    func finishDeadHolders() throws {
+    package func finishDeadHolders() throws {
         try pending.finishDeadHolders()
     }
 
     /// Finishes the work of dead processes when the store is opened.
-    func recover(reportingTo logger: Logger) throws {
+    package func recover(reportingTo logger: Logger) throws {
         try boot.read()
         pending.recover(reportingTo: logger)
     }
 
     /// Writes the buffered access times that are due. If that fails, they stay buffered and the logger is told.
-    func flushAccesses(reportingTo logger: Logger) {
+    package func flushAccesses(reportingTo logger: Logger) {
         do {
             try evictor.flushAccesses(.due)
         } catch {
@@ -113,18 +113,18 @@ package actor StoreWriter {
     }
 
     /// Evicts until at most `target` bytes count against the budget, as `Evictor.trim`.
-    func trim(to target: Int, progress: ProgressHandler) throws -> EvictionReport {
+    package func trim(to target: Int, progress: ProgressHandler) throws -> Evictor.Freed {
         try evictor.trim(to: target, progress: progress)
     }
 
     /// Whether `bytes` more could be published under `rules`. Evicts nothing.
-    func couldFit(_ bytes: Int, _ rules: RoomRules) throws -> Bool {
+    package func couldFit(_ bytes: Int, _ rules: RoomRules) throws -> Bool {
         try evictor.couldFit(bytes, rules)
     }
 
     /// Removes the rows of files that were deleted from `caches` from outside. They would count against the budget, and
     /// block the room needed to fetch the images again. The entries stay, and so do files that exist after all.
-    func retireLost(_ files: [FileRecord]) throws {
+    package func retireLost(_ files: [FileRecord]) throws {
         let lost = files.filter { $0.storageClass == .caches && !places.stored.contains($0) }
         guard !lost.isEmpty else { return }
         let retired = try write { transaction in
@@ -137,12 +137,12 @@ package actor StoreWriter {
     }
 
     /// Records how `host` responded, without a change of an image.
-    func note(_ note: HostNote, of host: String) throws {
+    package func note(_ note: HostNote, of host: String) throws {
         try write { try $0.updateHealth(of: host, note.record) }
     }
 
     /// Stores another URL for the entry `key`. It is the same image by its key, so the validators stay.
-    func setSource(_ url: String, host: String, of key: AvatarKey) throws {
+    package func setSource(_ url: String, host: String, of key: AvatarKey) throws {
         try write { transaction in
             guard let state = try transaction.state(of: key) else { return }
             try transaction.setSource(url, host: host, of: state.id, key: key)
@@ -153,7 +153,7 @@ package actor StoreWriter {
     ///
     /// - Parameter now: if the clock was set back since the last sync, schedules made by the old time are made again.
     /// - Throws: `syncIsRunning` if another one is running, here or in a live process.
-    func beginSync(at now: Timestamp) throws {
+    package func beginSync(at now: Timestamp) throws {
         guard !isSyncing else {
             throw AvatarStoreError(.syncIsRunning, "Another sync is running on this store.")
         }
@@ -177,7 +177,7 @@ package actor StoreWriter {
 
     /// Ends the sync: stores its summary, updates the due times of the hosts, removes the mark, and empties the
     /// write-ahead log.
-    func endSync(startedAt time: Timestamp, as sync: LastSync) throws {
+    package func endSync(startedAt time: Timestamp, as sync: LastSync) throws {
         isSyncing = false
         try write { transaction in
             try transaction.setLastSync(sync)
@@ -188,12 +188,12 @@ package actor StoreWriter {
     }
 
     /// Stores the summary of a sync that did not begin.
-    func record(_ sync: LastSync) throws {
+    package func record(_ sync: LastSync) throws {
         try write { try $0.setLastSync(sync) }
     }
 
     /// Finishes pending work, writes the buffered times and releases the holder.
-    func close() throws {
+    package func close() throws {
         // This comes first because it frees space: the disk may be full. If the folders cannot be removed, the holder's
         // name stays, and the next opening finds them by it.
         let removal = Result { try places.endStaging() }
@@ -205,6 +205,15 @@ package actor StoreWriter {
         try removal.get()
         try index.truncateWAL()
     }
+}
+
+/// The metrics that the writer keeps.
+package protocol WriterMetrics: Sendable {
+    /// Records the time of a committed batch, and the bytes in `caches` after it.
+    func commit(took time: Duration, cachesBytes bytes: Int)
+
+    /// Counts evicted files and their bytes.
+    func evict(files: Int, bytes: Int)
 }
 
 /// A thread of its own for an actor.

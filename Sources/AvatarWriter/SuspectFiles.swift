@@ -1,7 +1,7 @@
-import AvatarCore
+package import AvatarCore
 package import AvatarFiles
-import AvatarIndex
-import Logging
+package import AvatarIndex
+package import Logging
 import Synchronization
 
 /// Files in `caches` whose bytes a power loss may have lost although their length is right: ext4 commits the size of a
@@ -15,18 +15,18 @@ package final class SuspectFiles: Sendable {
     /// Files with a higher row id are suspect. `Int64.max`: no file is.
     private let lastDurableFile = Atomic<Int64>(.max)
 
-    init(_ index: AvatarIndex, logger: Logger) {
+    package init(_ index: AvatarIndex, logger: Logger) {
         self.index = index
         self.logger = logger
     }
 
     /// Makes the files with row ids above `id` suspect.
-    func begin(after id: Int64) {
+    package func begin(after id: Int64) {
         lastDurableFile.store(id, ordering: .releasing)
     }
 
     /// Clears all suspicion, once the files were compared.
-    func end() {
+    package func end() {
         lastDurableFile.store(.max, ordering: .releasing)
     }
 

@@ -1,5 +1,3 @@
-public import AvatarCore
-
 /// The outcome of one fetch: what the store did with the origin's response.
 ///
 /// Reads, batches and syncs share it. Reports, events and counters are derived from it.
@@ -20,7 +18,7 @@ public enum FetchOutcome: Sendable {
     case failed(FetchFailure)
 
     /// Whether the index has recorded the answer.
-    var isKept: Bool {
+    package var isKept: Bool {
         switch self {
         case .stored, .notModified, .failed: true
         case .notStored, .ignored, .overBudget: false
@@ -36,20 +34,20 @@ public struct FetchFailure: Error, Sendable {
     public var message: String
     /// The end of the pause that the origin asked for (`Retry-After`, RFC 9110 section 10.2.3); `nil` if it asked for
     /// none.
-    public internal(set) var retryAfter: Timestamp?
+    public package(set) var retryAfter: Timestamp?
     /// Whether the status was 429 or 503: the host may bear the same request later (RFC 6585 section 4, RFC 9110
     /// section 15.6.4).
-    var isRefusal = false
+    package var isRefusal = false
     /// The status of the response, if that is the failure.
-    var status: Int?
+    package var status: Int?
     /// Whether the response allows that other machines learn of it. A redirected one is not told.
-    var mayBeShared = false
+    package var mayBeShared = false
     /// The host at fault, if redirects led to another host than the one requested.
-    var redirectedHost: String?
+    package var redirectedHost: String?
     /// The error of the store's own disk, if the fetch failed because of it.
-    var storeError: AvatarStoreError?
+    package var storeError: AvatarStoreError?
 
-    init(
+    package init(
         kind: FailureKind,
         message: String,
         retryAfter: Timestamp? = nil,
@@ -67,7 +65,7 @@ public struct FetchFailure: Error, Sendable {
     /// program named them whole.
     ///
     /// - Parameter keepsPaths: whether URLs keep their paths. Default: yes.
-    func lastingMessage(keepsPaths: Bool = true) -> String? {
+    package func lastingMessage(keepsPaths: Bool = true) -> String? {
         let text = AvatarKey.redactURLs(in: message, keepsPaths: keepsPaths).prefix(Self.longestMessage)
         return text.isEmpty ? nil : String(text)
     }
@@ -76,12 +74,12 @@ public struct FetchFailure: Error, Sendable {
     private static let longestMessage = 500
 
     /// The error for a caller that gets no image: the error of the store's own disk, or `fetchFailed`.
-    var error: AvatarStoreError {
+    package var error: AvatarStoreError {
         storeError ?? AvatarStoreError(.fetchFailed, message, failure: kind)
     }
 
     /// The failure of a request that is not sent, because its host asked for a pause or keeps failing.
-    static func paused(_ host: String, _ health: HostHealth, until: Timestamp, now: Timestamp) -> FetchFailure {
+    package static func paused(_ host: String, _ health: HostHealth, until: Timestamp, now: Timestamp) -> FetchFailure {
         FetchFailure(
             kind: health.failure ?? .rateLimited,
             message:
@@ -90,7 +88,7 @@ public struct FetchFailure: Error, Sendable {
     }
 
     /// The failure of a read of an ignored picture.
-    static func ignored(_ key: AvatarKey) -> FetchFailure {
+    package static func ignored(_ key: AvatarKey) -> FetchFailure {
         FetchFailure(
             kind: .ignored,
             message:
@@ -100,13 +98,20 @@ public struct FetchFailure: Error, Sendable {
     }
 
     /// Whether the origin returned 404 or 410, and no image is stored. A stored image is kept after such a status.
-    func hasNothing(for target: FetchTarget) -> Bool {
+    package func hasNothing(for target: FetchTarget) -> Bool {
         kind == .gone && target.entry?.file == nil
     }
 
     /// Whether the failure does not count: the origin has no image, and another candidate follows or the image is an
     /// e-mail source's.
-    func isNone(for target: FetchTarget) -> Bool {
+    package func isNone(for target: FetchTarget) -> Bool {
         hasNothing(for: target) && (target.hasSuccessor || target.key.isEmailImage)
+    }
+}
+
+extension AvatarStoreError {
+    /// The error for bytes of an ignored picture that a caller passed in.
+    package static func ignoredPicture(_ key: AvatarKey) -> AvatarStoreError {
+        AvatarStoreError(.imageRefused, FetchFailure.ignored(key).message, failure: .ignored)
     }
 }

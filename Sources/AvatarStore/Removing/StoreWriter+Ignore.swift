@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 
 /// Ignored pictures: removes them from entries. `Publication` does not store them after a fetch.
 extension StoreWriter {
@@ -150,14 +151,6 @@ extension StoreWriter {
             step.isLast = entries.count < Self.ignoreBatchSize
             return (step, try step.isLast ? transaction.removeIgnored(sha256) : true)
         }
-    }
-}
-
-extension Change {
-    /// Whether the picture that the change brings is ignored. An own image never is, because the caller chose it.
-    func isIgnored(_ image: StagedImage, in transaction: IndexTransaction) throws -> Bool {
-        guard case .image = content, host != nil || key.isContactPhoto else { return false }
-        return try transaction.isIgnored(image.sha256)
     }
 }
 

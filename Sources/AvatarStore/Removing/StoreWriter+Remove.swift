@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 
 extension StoreWriter {
     /// Removes the entries for `keys`, and the files that no other entry uses, 512 keys in a transaction.
@@ -129,20 +130,6 @@ extension StoreWriter {
     }
 }
 
-extension StorePlaces {
-    /// Retires the file if no entry uses it any more. It has to be unlinked after the commit.
-    ///
-    /// If other entries still use a document, its label is rewritten: it must not name a removed image.
-    func release(_ file: Int64, in transaction: IndexTransaction) throws -> PendingFile? {
-        if let unused = try transaction.retireFileIfUnused(id: file, holder: holder.name) { return unused }
-        if let path = try transaction.documentPath(ofFile: file) {
-            let label = FileLabel(try transaction.users(ofFile: file))
-            try files(of: .documents).label(published: path, label)
-        }
-        return nil
-    }
-}
-
 /// The state of a removal: entries and files taken so far.
 private struct Removal {
     var receipt = RemovalReceipt()
@@ -160,12 +147,5 @@ private struct Removal {
 
     init(tellsSink: Bool, at time: Timestamp) {
         (self.tellsSink, self.time) = (tellsSink, time)
-    }
-}
-
-extension FileLabel {
-    /// The label of a file that these entries use.
-    init(_ users: [(key: AvatarKey, sourceURL: String?)]) {
-        self.init(keys: users.map(\.key.rawValue), originURL: users.lazy.compactMap(\.sourceURL).first)
     }
 }

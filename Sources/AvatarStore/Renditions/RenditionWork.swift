@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 
 /// Finds or makes one rendition of the picture of one entry, and stores it.
 ///

@@ -1,4 +1,5 @@
 public import AvatarCore
+import AvatarWriter
 public import HTTPTypes
 
 /// The header fields of an earlier response with which a cache revalidates its image: the validators and the freshness

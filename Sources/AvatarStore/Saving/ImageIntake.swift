@@ -1,6 +1,8 @@
 import AvatarCore
 package import AvatarFiles
 package import AvatarImages
+package import AvatarIndex
+package import AvatarWriter
 
 /// Checks images that come from a caller or a list instead of an origin, and stages them.
 package struct ImageIntake: Sendable {

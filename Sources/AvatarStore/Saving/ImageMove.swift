@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 
 extension StoreParts {
     /// Moves the image of `key` to `storageClass`, as `AvatarStore.move(_:to:)`, which calls this. A read or a sync that

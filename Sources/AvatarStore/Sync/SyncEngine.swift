@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 import Logging
 
 /// One sync from beginning to end, driven by one task.

@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarFiles
+import AvatarWriter
 import Synchronization
 
 /// Events received but not yet handled by a sync. Any thread may add one.

@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 
 /// Reads the source of one sync, and plans what to do about its items: `SyncPlanner` with the inputs that it needs.
 final class SyncPlanning {

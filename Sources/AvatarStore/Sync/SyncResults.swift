@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarWriter
 
 /// Takes note of outcomes: counts them, links the contacts that waited, and tells the readers that wait for the fetch.
 ///

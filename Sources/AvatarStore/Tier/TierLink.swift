@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 import HTTPTypes
 
 /// The shared tier of an open store, as a source of answers for its fetches and syncs.

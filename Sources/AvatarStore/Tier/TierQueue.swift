@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarIndex
+import AvatarWriter
 
 /// What waits in the index for the shared tier: answers of origins, and erasures if the store has ever used a tier.
 struct TierQueue: AnswerSink {

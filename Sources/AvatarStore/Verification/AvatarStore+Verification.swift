@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 
 extension AvatarStore {
     /// Compares index and files: every file that the index lists, every file on disk, the totals, and the database

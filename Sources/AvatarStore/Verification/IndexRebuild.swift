@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 
 /// Rebuilds an index that is damaged or lost, so that the files can be listed again.
 struct IndexRebuild {

@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 
 /// Compares index and files, one of the 256 folders at a time: first each row with its file, then each file with the
 /// rows.

@@ -2,6 +2,7 @@ import AvatarCore
 import AvatarFiles
 import AvatarImages
 import AvatarIndex
+import AvatarWriter
 
 /// Makes index and files agree again, in small transactions beside other writers.
 ///

@@ -181,6 +181,17 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
+        // Changes index and files together: publishing, eviction, deletion, and what a dead process left.
+        .target(
+            name: "AvatarWriter",
+            dependencies: [
+                "AvatarCore",
+                "AvatarIndex",
+                "AvatarFiles",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: swiftSettings
+        ),
         // Decodes content codings of responses, although no request asks for one.
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .target(
@@ -190,6 +201,7 @@ let package = Package(
                 "AvatarImages",
                 "AvatarIndex",
                 "AvatarFiles",
+                "AvatarWriter",
                 "CZlib",
                 .target(name: "AvatarOrigin", condition: trait("HTTPOrigin")),
                 "AvatarDigest",
@@ -205,7 +217,7 @@ let package = Package(
         .target(
             name: "AvatarMaintenance",
             dependencies: [
-                "AvatarCore", "AvatarFiles", "AvatarImages", "AvatarIndex", "AvatarStore",
+                "AvatarCore", "AvatarFiles", "AvatarImages", "AvatarIndex", "AvatarStore", "AvatarWriter",
                 .target(name: "AvatarOrigin", condition: trait("HTTPOrigin")),
             ],
             swiftSettings: swiftSettings
@@ -456,7 +468,8 @@ let package = Package(
             name: "AvatarStoreTests",
             dependencies: [
                 "AvatarMaintenance",
-                "AvatarStore", "AvatarContacts", "AvatarSQLite", "AvatarStoreService", "AvatarStoreTesting", "CZlib",
+                "AvatarStore", "AvatarContacts", "AvatarSQLite", "AvatarStoreService", "AvatarStoreTesting", "AvatarWriter",
+                "CZlib",
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

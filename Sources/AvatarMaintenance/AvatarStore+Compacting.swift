@@ -2,6 +2,7 @@ public import AvatarStore
 public import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 
 /// The result of a compaction, or of its preview.
 public struct CompactionReport: Hashable, Sendable {

@@ -3,6 +3,7 @@ public import AvatarCore
 import AvatarFiles
 import AvatarImages
 import AvatarIndex
+import AvatarWriter
 
 /// The result of an export.
 public struct ExportReport: Hashable, Sendable {

@@ -3,6 +3,7 @@ public import AvatarCore
 import AvatarFiles
 import AvatarImages
 import AvatarIndex
+import AvatarWriter
 import Foundation
 
 extension AvatarStore {

@@ -1,6 +1,7 @@
 public import AvatarStore
 import AvatarCore
 import AvatarFiles
+import AvatarIndex
 
 #if canImport(Glibc)
 import Glibc

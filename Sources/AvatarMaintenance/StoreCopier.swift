@@ -2,6 +2,7 @@ import AvatarStore
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 
 /// The place and the file mode of a copy.
 struct CopyTarget: Sendable {

@@ -2,75 +2,7 @@ public import AvatarCore
 import AvatarFiles
 import AvatarImages
 import AvatarIndex
-
-/// The result of a removal, or of its preview.
-public struct RemovalReceipt: Hashable, Sendable {
-    /// The entries that were removed.
-    public var rows = 0
-    /// The files that were removed because no other entry used them.
-    public var files = 0
-    /// The bytes of those files.
-    public var bytes = 0
-    /// The keys that had no entry.
-    public var unknown: [AvatarKey] = []
-    /// Whether the removal named a contact without images in the store. For an erasure, the contact has no change in
-    /// the feed either.
-    public var hasUnknownContact = false
-    /// Whether an erasure is complete: no bytes, no URL and no contact id of it is left in the store. `false` without
-    /// an erasure.
-    public var isErased = false
-    /// Paths of files that an erasure could not remove and that may hold traces.
-    public var traces: [String] = []
-    /// The erasure in the shared tier.
-    public var tierErasure = TierErasureState.none
-}
-
-/// How far an erasure is carried out in the shared tier.
-public enum TierErasureState: Hashable, Sendable {
-    /// There is nothing to erase: no erasure was asked for, or the store has never used a shared tier.
-    case none
-    /// It waits in the index, because no tier is configured or the tier failed. The next sync with the tier carries it out.
-    case waits
-    /// The objects of the images are deleted, and a tombstone tells all other machines, which give the images up at their
-    /// next syncs. Bytes that another image has too stay.
-    case done(objects: Int)
-
-    /// The objects deleted; `nil` unless the erasure is done.
-    public var deletedObjects: Int? {
-        guard case .done(let objects) = self else { return nil }
-        return objects
-    }
-}
-
-extension RemovalReceipt: CustomStringConvertible {
-    /// The counts that are not 0, on one line. For logs: the text may change between versions.
-    public var description: String {
-        let counts = ReportText.counts([
-            (rows, "entries removed"), (files, "files"), (bytes, "bytes"), (unknown.count, "unknown keys"),
-            (hasUnknownContact ? 1 : 0, "unknown contact"), (traces.count, "files may hold traces"),
-        ])
-        return isErased ? "\(counts); erased" : counts
-    }
-}
-
-/// The files that were evicted from `caches`, or would be.
-public struct EvictionReport: Hashable, Sendable {
-    /// The number of files.
-    public var files = 0
-    /// The bytes of those files.
-    public var bytes = 0
-
-    /// The report on `files` evicted files with `bytes` bytes in all.
-    package init(files: Int = 0, bytes: Int = 0) {
-        self.files = files
-        self.bytes = bytes
-    }
-}
-
-extension EvictionReport: CustomStringConvertible {
-    /// The counts on one line. For logs: the text may change between versions.
-    public var description: String { "\(files) files, \(bytes) bytes evicted" }
-}
+import AvatarWriter
 
 extension AvatarStore {
     /// Stores an image of your own under the key `name:NAME`. An image of the same name is replaced.
@@ -156,12 +88,7 @@ extension AvatarStore {
     /// Carries out in the shared tier the erasures that wait in the index.
     private func eraseInTier() async throws -> TierErasureState {
         guard try index.tierErasures().contains(where: { $0.deleted == nil }) else { return .none }
-        guard let tier = fetching.tier else { return .waits }
-        do {
-            return .done(objects: try await tier.erase())
-        } catch is TierUnavailable {
-            return .waits
-        }
+        return try await fetching.answers?.erase().map { .done(objects: $0) } ?? .waits
     }
 
     /// The receipt that `remove(_:erasing:dryRun:)` would return for `keys`.
@@ -196,44 +123,5 @@ extension AvatarStore {
         var receipt = try await requireWritable().writer.remove(contact: contact, erasing: erasing, at: clock.now())
         if erasing { receipt.tierErasure = try await eraseInTier() }
         return receipt
-    }
-
-    /// Moves the image of `key` to `storageClass` in one step: at every moment it is in one of the two storage classes.
-    ///
-    /// On return the image is in the index and on disk; moved to `documents`, it is on stable storage.
-    /// - Returns: `false` if it was in that storage class already.
-    /// - Throws: `noSuchEntry` if there is no stored image, or its file is gone or damaged; `overBudget` if `caches`
-    ///   has no room for it; `imageRefused` if the image exceeds limits that were lowered since it was stored; `busy`
-    ///   if other processes replaced the image three times meanwhile; `readOnly` in a store that is open for reading
-    ///   only; another error of the index or the disk.
-    public func move(_ key: AvatarKey, to storageClass: StorageClass) async throws -> Bool {
-        try await parts.move(key, to: storageClass)
-    }
-
-    /// Evicts files from `caches`, the least recently used first, until at most `target` bytes are left.
-    ///
-    /// - Parameter target: in bytes. Default: the low watermark.
-    /// - Parameter dryRun: changes nothing and returns the same report; possible in a store that is open for reading only.
-    ///   Default: no.
-    /// - Parameter progress: called with the bytes evicted so far.
-    /// - Returns: the evicted files. A cancelled task stops after a batch of 1,024 files; the report counts those
-    ///   evicted until then.
-    /// - Throws: `readOnly` in a store that is open for reading only; an error of the index or the disk.
-    @discardableResult
-    public func trim(
-        to target: Int? = nil,
-        dryRun: Bool = false,
-        progress: @escaping ProgressHandler = { _ in }
-    ) async throws -> EvictionReport {
-        let target = try target ?? defaultTrimTarget()
-        if dryRun { return try evictions(trimmingTo: target) }
-        return try await requireWritable().writer.trim(to: target, progress: progress)
-    }
-
-    /// The report on an eviction down to `target` bytes.
-    func evictions(trimmingTo target: Int) throws -> EvictionReport {
-        var plan = EvictionPlan(bytes: try index.total(of: .caches).accountedBytes, trimmingTo: target)
-        try index.forEachEvictionCandidate { plan.offer(fileID: $0.fileID, sizeBytes: $0.sizeBytes) }
-        return EvictionReport(files: plan.victims.count, bytes: plan.freed)
     }
 }

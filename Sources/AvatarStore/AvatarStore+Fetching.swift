@@ -1,5 +1,9 @@
 package import AvatarCore
 
+#if HTTPOrigin
+import AvatarOrigin
+#endif
+
 /// The fetches under way, for front ends that share one fetch among several views.
 extension AvatarStore {
     /// Keeps the running fetch of `key` from being cancelled while the returned value lives; `nil` without one.
@@ -14,5 +18,16 @@ extension AvatarStore {
     /// - Parameter isTransient: whether to count the readers of the fetch that does not store its image.
     package func waiterCount(of key: AvatarKey, isTransient: Bool = false) -> Int {
         isTransient ? fetching.transientFlights.waiterCount(of: key) : fetching.flights.waiterCount(of: key)
+    }
+}
+
+extension AvatarStore {
+    /// Loads the library of the store's own client, in a process that is going to send requests. Blocks the thread.
+    ///
+    /// Loading takes about as long as opening a store, so call this beside the opening. Otherwise the first request loads it.
+    package static func prepareForRequests() {
+        #if HTTPOrigin
+        HTTPOrigin.prepare()
+        #endif
     }
 }

@@ -1,58 +1,29 @@
-import AvatarCore
+package import AvatarCore
 import AvatarIndex
+package import AvatarWriter
 
 extension AvatarStore {
-    /// The value in force for `setting`, in its unit: the one that was set, else its default.
-    ///
-    /// - Returns: `nil` for `maximumFreshness` without a limit. For `lowWatermark` that was not set: 90 % of the budget.
-    ///   For `renditionBudget` that was not set: 10 % of it.
-    /// - Throws: `storage`, `busy`, `damagedIndex` or another error of the index.
-    public func value(of setting: Setting) throws -> Int64? {
-        switch setting {
-        case .lowWatermark: return Int64(try defaultTrimTarget())
-        case .renditionBudget: return Int64(try index.renditionBudget(budget: index.budget()))
-        default: return try index.value(of: setting)
-        }
-    }
-
-    /// Sets `setting` to `value`, in its unit, for all processes that use the store; `nil` puts it back to its default.
-    ///
-    /// A lower budget is in force when this returns: if the files in `caches` exceed it, they are evicted down to its low
-    /// watermark first. A lower low watermark evicts nothing by itself. `keepNames` and `keepAddresses`
-    /// remove all names and all digests of addresses before it returns, if they are set to 0.
-    ///
-    /// - Parameter setting: the setting.
-    /// - Parameter value: its new value, in its unit; `nil` for its default.
-    /// - Parameter dryRun: changes nothing and returns the same report; possible in a store that is open for reading only.
-    ///   Default: no.
-    /// - Returns: the evicted files; none if the setting is not a lower budget.
-    /// - Throws: `invalidConfiguration` for a value outside the range of the setting, and for a `minimumFreshness` above the
-    ///   `maximumFreshness` or the reverse; `readOnly` in a store that is open for reading only; `busy` if other processes
-    ///   have more bytes pending than the new budget; an error of the index or the disk.
-    @discardableResult
-    public func set(_ setting: Setting, to value: Int64?, dryRun: Bool = false) async throws -> EvictionReport {
-        if dryRun { return try evictions(setting: setting, to: value) }
-        let writer = try requireWritable().writer
-        guard let value else { return try await writer.reset(setting) }
-        return try await writer.set(setting, to: value)
-    }
-
-    /// The report that `set(_:to:dryRun:)` would return.
-    private func evictions(setting: Setting, to value: Int64?) throws -> EvictionReport {
-        if let value { try setting.validate(value) }
-        guard setting == .budget, let budget = (value ?? setting.defaultValue).map(Int.init),
-            try index.total(of: .caches).accountedBytes > budget
-        else { return EvictionReport() }
-        return try evictions(trimmingTo: index.lowWatermark(budget: budget))
-    }
-
     /// The number of images that the next sync removes if `Setting.keepUnlinked` is 0: they lost their last contact and were not
     /// read since. Reads all entries.
     package func unusedImageCount() throws -> Int { try index.unusedImageCount() }
 
     /// Where trimming stops unless the caller says otherwise: the low watermark in force, in bytes.
-    func defaultTrimTarget() throws -> Int {
+    package func defaultTrimTarget() throws -> Int {
         try index.lowWatermark(budget: index.budget())
+    }
+
+    /// The value of `setting`; `nil` if none was set.
+    ///
+    /// - Throws: an error of the index.
+    package func value(of setting: TextSetting) throws -> String? {
+        try index.textSetting(setting.name)
+    }
+
+    /// Sets `setting` to `value` for all processes that open the store later; `nil` removes it.
+    ///
+    /// - Throws: `readOnly` in a store that is open for reading only; an error of the index or the disk.
+    package func set(_ setting: TextSetting, to value: String?) async throws {
+        try await requireWritable().writer.write { try $0.setTextSetting(setting.name, to: value) }
     }
 }
 
@@ -60,11 +31,11 @@ extension StoreWriter {
     /// Sets `setting` to `value`. A lower budget is kept to when this returns.
     ///
     /// - Returns: the evicted files; none if the setting is not a lower budget.
-    fileprivate func set(_ setting: Setting, to value: Int64) throws -> EvictionReport {
+    package func set(_ setting: Setting, to value: Int64) throws -> EvictionReport {
         try setting.validate(value)
         var evicted = EvictionReport()
         guard setting == .budget else {
-            try makingRoom { _ in
+            try evictor.makingRoom { _ in
                 try write { transaction in
                     try requireOrder(of: setting, at: value, in: transaction)
                     try transaction.setSetting(setting.name, to: value)
@@ -81,7 +52,7 @@ extension StoreWriter {
             let freed = try makeRoomForBudget(Int(value), target)
             evicted.files += freed.files
             evicted.bytes += freed.bytes
-            let isInForce = try makingRoom { _ in
+            let isInForce = try evictor.makingRoom { _ in
                 try write { transaction in
                     guard try transaction.total(of: .caches).accountedBytes <= Int(value) else { return false }
                     try transaction.setSetting(setting.name, to: value)
@@ -93,9 +64,9 @@ extension StoreWriter {
     }
 
     /// Deletes the value of `setting`, after its default is in force.
-    fileprivate func reset(_ setting: Setting) throws -> EvictionReport {
+    package func reset(_ setting: Setting) throws -> EvictionReport {
         let evicted = try setting.defaultValue.map { try set(setting, to: $0) } ?? EvictionReport()
-        try makingRoom { _ in try write { try $0.removeSetting(setting.name) } }
+        try evictor.makingRoom { _ in try write { try $0.removeSetting(setting.name) } }
         return evicted
     }
 
@@ -118,18 +89,18 @@ extension StoreWriter {
     /// - Throws: `busy` if other processes have more bytes pending than `budget`, before anything is evicted.
     private func makeRoomForBudget(_ budget: Int, _ target: Int) throws -> EvictionReport {
         guard try index.total(of: .caches).accountedBytes > budget else { return EvictionReport() }
-        try makingRoom { _ in
-            try finishOwnLeftovers()
-            try finishDeadHolders()
+        try evictor.makingRoom { _ in
+            try pending.finishOwnLeftovers()
+            try pending.finishDeadHolders()
         }
-        let pending = try index.total(of: .caches).pendingBytes
-        guard pending <= budget else {
+        let pendingBytes = try index.total(of: .caches).pendingBytes
+        guard pendingBytes <= budget else {
             throw AvatarStoreError(
                 .busy,
-                "The budget cannot be lowered to \(budget) bytes now: other processes have \(pending) bytes pending. "
+                "The budget cannot be lowered to \(budget) bytes now: other processes have \(pendingBytes) bytes pending. "
                     + "Nothing was evicted. Try again when they are done."
             )
         }
-        return try trim(to: target, canStop: false)
+        return EvictionReport(try evictor.trim(to: target, canStop: false))
     }
 }

@@ -1,5 +1,6 @@
 public import AvatarCore
 import AvatarIndex
+import AvatarWriter
 
 extension AvatarStore {
     /// Brings the store in line with a contact list: fetches missing images, revalidates those that are due, and links
@@ -131,7 +132,7 @@ extension AvatarStore {
             let source = try input.makeItems(try sources?.records(), options, surroundings)
             // The sources have taken a part of it.
             options.timeLimit = options.timeLimit.map { max(.zero, $0 - (.now - begun)) }
-            let run = try SyncRun(
+            let run = try SyncEngine(
                 fetching,
                 source: source,
                 sources: sources,
@@ -188,6 +189,13 @@ extension AvatarStore {
             spooledTo: RecordSpool.maker(at: parts.writable?.places)
         )
         return update
+    }
+}
+
+extension AvatarStore {
+    /// Those of `sources` that were asked for images and had none for any address.
+    package func sourcesWithoutImages(among sources: [EmailSource]) throws -> [EmailSource] {
+        try sources.filter { try index.hasOnlyAbsentImages(below: "email:" + $0.baseURL) }
     }
 }
 

@@ -1,6 +1,7 @@
 @_exported public import AvatarCore
 package import AvatarFiles
 package import AvatarIndex
+package import AvatarWriter
 import Foundation
 
 #if HTTPOrigin
@@ -17,6 +18,9 @@ import Foundation
 /// directory cannot be written), `indexWasReplaced` or `indexWasUpgraded` (by another process, noticed at a write), or
 /// `storage`. An error of the disk is `diskFull`, `readOnly` (permission denied) or `storage`.
 public final class AvatarStore: Sendable {
+    /// How a store is opened.
+    public typealias Configuration = StoreConfiguration
+
     /// The configuration of the store: the one it was opened with, with the settings that it adopted.
     public let configuration: Configuration
 
@@ -75,7 +79,10 @@ public final class AvatarStore: Sendable {
             try configuration.validate()
             let store = try AvatarStore(configuration, fileSystem: fileSystem, migrating: migrating)
             if store.needsRecovery { try await store.recover() }
-            if store.hasUnlistedFiles { _ = try await store.verify(repair: true, quick: true) }
+            if store.hasUnlistedFiles {
+                let writer = try store.requireWritable().writer
+                _ = try await store.verifier(repairingWith: writer, depth: .quick).run()
+            }
             do {
                 try await store.applyBudget()
             } catch {
@@ -144,8 +151,8 @@ public final class AvatarStore: Sendable {
 
     /// Sets the budget of the configuration, if it differs from the store's.
     private func applyBudget() async throws {
-        guard let budget = configuration.budget.map(Int64.init), try value(of: .budget) != budget else { return }
-        try await set(.budget, to: budget)
+        guard let budget = configuration.budget.map(Int64.init), try index.value(of: .budget) != budget else { return }
+        _ = try await requireWritable().writer.set(.budget, to: budget)
     }
 
     /// Opens a store for reading, without waiting for other processes.
@@ -203,7 +210,7 @@ public final class AvatarStore: Sendable {
         places.suspects = SuspectFiles(index, logger: configuration.logger)
         let accesses = AccessRecorder(clock: configuration.clock)
         let metrics = StoreMetrics(configuration.metrics)
-        let writer = StoreWriter(index: index, places: places, accesses: accesses, metrics: metrics)
+        let writer = StoreWriter(index: index, places: places, accesses: accesses, metrics: metrics, sink: TierQueue())
         accesses.onFull { [weak writer, logger = configuration.logger] in
             Task { await writer?.flushAccesses(reportingTo: logger) }
         }
@@ -215,11 +222,7 @@ public final class AvatarStore: Sendable {
             roots: places.stored,
             writable: StoreParts.Writable(places: places, writer: writer)
         )
-        let tier = try configuration.sharedTier.map { [index, parts] tier in
-            let machine = try index.tierMachine(orNew: Hexadecimal.random64() + Hexadecimal.random64())
-            return TierLink(tier, as: machine, parts, writer)
-        }
-        fetching = FetchParts(parts, metrics, tier: tier)
+        fetching = FetchParts(parts, metrics, answers: try TierLink.open(parts, writer))
     }
 
     private init(readOnly configuration: Configuration) throws {
@@ -248,7 +251,7 @@ public final class AvatarStore: Sendable {
     public func close() async throws {
         var failure: (any Error)?
         do {
-            try await fetching.tier?.close()
+            try await fetching.answers?.close()
             try await fetching.origin.shutdown()
         } catch {
             failure = error
@@ -272,11 +275,31 @@ public final class AvatarStore: Sendable {
     /// Finishes what dead processes left, and compares the files if the power was lost since the store was last closed.
     private func recover() async throws {
         guard let writer = parts.writable?.writer else { return }
-        try await writer.readBootMark()
-        await writer.recover(reportingTo: configuration.logger)
+        try await writer.recover(reportingTo: configuration.logger)
         await writer.recoverFromPowerLoss(reportingTo: configuration.logger) { [self] lastDurableFile in
-            verifier(repairingWith: writer, depth: .afterPowerLoss(lastDurableFile: lastDurableFile))
+            let depth = StoreVerifier.Depth.afterPowerLoss(lastDurableFile: lastDurableFile)
+            let report = try await verifier(repairingWith: writer, depth: depth).run()
+            return (report.checked, report.repaired)
         }
+    }
+
+    /// A verifier of this store.
+    ///
+    /// - Parameter writer: repairs the faults; `nil`: they are only reported.
+    package func verifier(
+        repairingWith writer: StoreWriter?,
+        depth: StoreVerifier.Depth,
+        progress: @escaping ProgressHandler = { _ in }
+    ) -> StoreVerifier {
+        StoreVerifier(
+            index: index,
+            roots: roots,
+            staging: StagingLeftovers(configuration.layout),
+            writer: writer,
+            depth: depth,
+            clock: clock,
+            progress: progress
+        )
     }
 
     /// Whether the store is open for reading only.

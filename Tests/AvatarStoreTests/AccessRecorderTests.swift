@@ -1,4 +1,5 @@
 import AvatarStoreTesting
+import AvatarWriter
 import Testing
 
 @testable import AvatarStore

@@ -48,7 +48,7 @@ struct ExampleTests {
         func rows(_ path: String) throws -> [[String]] {
             try Page(path).tableRows.filter { $0[0].hasPrefix("`avatar_store_") }
         }
-        let counted = try rows("Sources/AvatarStore/StoreMetrics.swift")
+        let counted = try rows("Sources/AvatarStore/Common/StoreMetrics.swift")
         #expect(counted.count == 10)
         #expect(try rows("Sources/AvatarStore/AvatarStore.docc/EmbeddingInAService.md") == counted)
     }

@@ -188,9 +188,9 @@ package struct TierGeneration: Hashable, Sendable {
     package func isFresh(at now: Timestamp) -> Bool { freshUntil > now && !time.isAhead(of: now) }
 }
 
-/// The knowledge of an image in the shared tier before a request to it. It is behind a reference, because a sync hands each
-/// target on many times.
-package indirect enum TierView: Hashable, Sendable {
+/// What the shared tier has for an image, before a request to it. It is behind a reference, because a sync hands each target on
+/// many times.
+package indirect enum ListedAnswer: Hashable, Sendable {
     /// Nothing.
     case unknown
     /// The newest answer in the tier tells nothing new, or is stale; `nil`: the tier has none.

@@ -43,11 +43,8 @@ package struct FetchTarget: Sendable {
     package var turn = HostTurn()
     /// An older copy of another machine, which counts as stored while the origin is asked.
     package var standIn: StandIn?
-    /// The knowledge of the image in the shared tier before a request to it.
-    package private(set) var tierView = TierView.unknown
-
-    /// The host in whose place the shared tier is asked. It is no host name, so it meets no real one.
-    package static let tierHost = "shared tier"
+    /// What the source of answers has for the image, as far as it is listed.
+    package private(set) var listed = ListedAnswer.unknown
 
     /// A copy of the image that another machine has. It is a class, because most targets have none and all are handed on.
     package final class StandIn: Sendable {
@@ -96,9 +93,9 @@ package struct FetchTarget: Sendable {
         if entry?.storageClass == .documents { storageClass = .documents }
     }
 
-    /// Notes what the shared tier has. An answer is taken from there in place of one of the origin.
-    package mutating func see(_ view: TierView) {
-        tierView = view
+    /// Notes what the source of answers has. An answer is taken from there in place of one of the host.
+    package mutating func see(_ answer: ListedAnswer) {
+        listed = answer
     }
 
     /// The entry to store the image under.
@@ -116,9 +113,9 @@ package struct FetchTarget: Sendable {
     /// Name and port of the host of `requestKey`.
     package var originHost: String { (smaller ?? source).host }
 
-    /// `originHost`; `tierHost` while the image is to be taken from there.
+    /// `originHost`; `answerHost` while the answer of the source is to be taken.
     package var host: String {
-        if case .answer = tierView { Self.tierHost } else { originHost }
+        if case .answer = listed { Self.answerHost } else { originHost }
     }
 
     /// The URL to request, whole and normalised.
@@ -146,4 +143,9 @@ package struct FetchTarget: Sendable {
 
     /// Whether a new image needs new room in the caches.
     package var bringsCacheFile: Bool { storageClass == .caches && entry?.file == nil && entry?.isIgnored != true }
+}
+
+extension FetchTarget {
+    /// The host in whose place the shared tier is asked. It is no host name, so it meets no real one.
+    package static let answerHost = "shared tier"
 }

@@ -199,9 +199,9 @@ package struct SyncPlanner: Sendable {
         _ context: Context
     ) throws -> PlannedImage.Action {
         var (target, entry) = (target, target.entry)
-        if let view = context.circumstances.tierView?(target) { target.see(view) }
+        if let answer = context.circumstances.listed?(target) { target.see(answer) }
         // Another machine has an answer of the origin, so an earlier failure of this one is past.
-        if case .answer = target.tierView { entry = entry?.withoutFailure() }
+        if case .answer = target.listed { entry = entry?.withoutFailure() }
         let hostReason = context.circumstances.hosts.reasonToSkip(target.host, at: context.circumstances.now)
         let now = context.circumstances.now
         switch try rules.classify(entry, hasFile: hasFile, hostReason: hostReason, at: now) {

@@ -92,8 +92,8 @@ package struct SyncCircumstances: Sendable {
     package var isOffline = false
     /// Whether the budget may have room for an image that is not stored.
     package var hasRoom = true
-    /// Tells what the shared tier has for an image; `nil` without a tier.
-    package var tierView: (@Sendable (FetchTarget) -> TierView)?
+    /// Tells what the source of answers has for an image; `nil` without one.
+    package var listed: (@Sendable (FetchTarget) -> ListedAnswer)?
 
     package init(hosts: SyncHosts, now: Timestamp) {
         self.hosts = hosts

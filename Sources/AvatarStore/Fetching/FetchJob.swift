@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 import Logging
 import Synchronization
 
@@ -19,8 +20,8 @@ final class FetchEngine: Sendable {
     let fetcher: Fetcher
     /// Whether the network is constrained, so that a smaller image is fetched where there is one.
     let isConstrained: Bool
-    /// The shared tier, which is asked before an origin; `nil` without one.
-    let tier: TierLink?
+    /// The source of answers that is asked before a host; `nil` without one.
+    let answers: (any AnswerSource)?
     /// Receives reports about leases.
     let logger: Logger
     /// The words for `jitter`.
@@ -33,11 +34,11 @@ final class FetchEngine: Sendable {
         requests: RequestQueue,
         fetcher: Fetcher,
         isConstrained: Bool,
-        tier: TierLink?
+        answers: (any AnswerSource)?
     ) {
         index = parts.index
         (writer, places) = (writable.writer, writable.places)
-        (self.requests, self.fetcher, self.isConstrained, self.tier) = (requests, fetcher, isConstrained, tier)
+        (self.requests, self.fetcher, self.isConstrained, self.answers) = (requests, fetcher, isConstrained, answers)
         logger = parts.configuration.logger
     }
 
@@ -145,17 +146,16 @@ final class FetchJob: Sendable {
 
     // MARK: Request
 
-    /// Asks the shared tier, if there is one, and else the origin. A sync does so, whose turn it is.
+    /// Asks the source of answers, if there is one, and else the host. A sync does so, whose turn it is.
     ///
-    /// - Parameter tally: counts requests to the origin and their bytes, even if the fetch is cancelled.
-    /// - Returns: `nil` if the tier has lost the answer that it had, or another machine is asking the origin: the image has
-    ///   to be requested later.
+    /// - Parameter tally: counts requests to the host and their bytes, even if the fetch is cancelled.
+    /// - Returns: `nil` if the image has to be requested later.
     /// - Throws: `CancellationError`; an error of the index. A failure is a result.
     func request(_ tally: Tally) async throws -> FetchResult? {
-        guard let tier = engine.tier else { return try await engine.fetcher.fetch(target, tally) }
-        let fetch = TierFetch(tier, engine.fetcher, target)
-        if case .answer(let generation) = target.tierView { return try await fetch.take(generation) }
-        return try await fetch.run(.givingWay) { try await engine.fetcher.fetch($0, tally) }
+        guard let answers = engine.answers else { return try await engine.fetcher.fetch(target, tally) }
+        return try await answers.answer(target, engine.fetcher, .givingWay) {
+            try await engine.fetcher.fetch($0, tally)
+        }
     }
 
     /// Why the host may get no request now; `nil` if it may get one.
@@ -169,14 +169,14 @@ final class FetchJob: Sendable {
         return .paused(target.originHost, health, until: until, now: now)
     }
 
-    /// The result of the shared tier, or of the request. A read does so.
+    /// The result of the source of answers, or of the request. A read does so.
     ///
     /// - Throws: as `askUnlessPaused`.
     private func request(_ priority: FetchPriority) async throws -> FetchResult {
-        guard let tier = engine.tier else { return try await askUnlessPaused(target, priority) }
-        let fetch = TierFetch(tier, engine.fetcher, target)
-        // `nil` only if it gives way, which a read does not.
-        let result = try await fetch.run(.waiting(.seconds(3))) { try await askUnlessPaused($0, priority) }
+        // `nil` without a source: a read does not give way.
+        let result = try await engine.answers?.answer(target, engine.fetcher, .waiting(.seconds(3))) {
+            try await askUnlessPaused($0, priority)
+        }
         if let result { return result }
         return try await askUnlessPaused(target, priority)
     }
@@ -215,8 +215,8 @@ final class FetchJob: Sendable {
             change = Change(.failed(failure, checked: engine.clock.now()), of: target, requested: result.began)
         }
         change.hostNote = result.hostNote
-        if engine.tier?.willShare(result, of: target, by: engine.fetcher) == true, let time = change.answered {
-            change.sharedAnswer = SharedAnswer(url: TierURL(target), time: time)
+        if engine.answers?.wants(result, of: target, by: engine.fetcher) == true {
+            change.sharedURL = target.requestURL
         }
         if let host = result.redirectedHost { change.askedHost = host }
         return change
@@ -256,8 +256,8 @@ final class FetchJob: Sendable {
         }
         let committed = try await engine.writer.commitNow(change, RoomRules(engine.limits))
         let outcome = committed.outcome ?? .notStored
-        if change.sharedAnswer != nil {
-            if outcome.isKept { engine.tier?.uploads.wake() } else { engine.tier?.uploads.giveUp(key) }
+        if change.sharedURL != nil {
+            if outcome.isKept { engine.answers?.noteCommit() } else { engine.answers?.giveUp(key) }
         }
         var fetched = Fetched(outcome: outcome)
         if let file = committed.file, !committed.keepsOther, case .image(let image, _) = result.content,

@@ -24,14 +24,14 @@ package final class FetchParts: Sendable {
     let metrics: StoreMetrics
     /// The client that sends requests; created by the first fetch.
     package let origin: OriginHolder
-    /// The shared tier; `nil` without one.
-    let tier: TierLink?
+    /// The source of answers that is asked before a host; `nil` without one.
+    let answers: (any AnswerSource)?
 
     /// Parts without a fetch under way. A store makes them once, so that all of its fetches share them.
-    init(_ parts: StoreParts, _ metrics: StoreMetrics, tier: TierLink? = nil) {
+    init(_ parts: StoreParts, _ metrics: StoreMetrics, answers: (any AnswerSource)? = nil) {
         self.parts = parts
         self.metrics = metrics
-        self.tier = tier
+        self.answers = answers
         origin = OriginHolder(parts.configuration)
         requests = RequestQueue(total: origin.mostRequests, perHost: parts.configuration.connectionsPerHost)
     }
@@ -77,7 +77,7 @@ package final class FetchParts: Sendable {
             requests: requests,
             fetcher: try fetcher(limits, timeout: timeout, writable),
             isConstrained: isConstrained,
-            tier: tier
+            answers: answers
         )
     }
 

@@ -1,6 +1,8 @@
 import AvatarCore
 import AvatarFiles
 import AvatarImages
+import AvatarIndex
+import AvatarWriter
 import HTTPTypes
 import Logging
 

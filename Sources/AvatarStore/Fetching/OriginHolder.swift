@@ -7,14 +7,14 @@ import AvatarOrigin
 
 /// The store's origin client: the one in the configuration, or an `HTTPOrigin` made at its first use.
 package final class OriginHolder: Sendable {
-    private let configuration: AvatarStore.Configuration
+    private let configuration: StoreConfiguration
     #if HTTPOrigin
     /// The client that this holder made; `nil` before its first use and after `shutdown`.
     private let own = Mutex<HTTPOrigin?>(nil)
     #endif
 
     /// A holder without a client. The first fetch makes one, so a store without fetches starts none.
-    package init(_ configuration: AvatarStore.Configuration) {
+    package init(_ configuration: StoreConfiguration) {
         self.configuration = configuration
     }
 
@@ -92,17 +92,6 @@ package final class OriginHolder: Sendable {
             return own
         }
         try await made?.shutdown()
-        #endif
-    }
-}
-
-extension AvatarStore {
-    /// Loads the library of the store's own client, in a process that is going to send requests. Blocks the thread.
-    ///
-    /// Loading takes about as long as opening a store, so call this beside the opening. Otherwise the first request loads it.
-    package static func prepareForRequests() {
-        #if HTTPOrigin
-        HTTPOrigin.prepare()
         #endif
     }
 }

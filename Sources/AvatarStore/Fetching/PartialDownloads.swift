@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 import Logging
 
 /// Interrupted downloads, kept so that the next fetch of the image resumes them.

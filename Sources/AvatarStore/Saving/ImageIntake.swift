@@ -1,6 +1,8 @@
 import AvatarCore
 package import AvatarFiles
 package import AvatarImages
+package import AvatarIndex
+package import AvatarWriter
 
 /// Checks images that come from a caller or a list instead of an origin, and stages them.
 package struct ImageIntake: Sendable {
@@ -72,5 +74,12 @@ extension StoreParts {
             content: .image(staged, validation: validation)
         )
         try await writable.writer.commitNow(change, RoomRules(intake.limits)).requireStored(key)
+    }
+}
+
+extension StoreParts {
+    /// The check of images that callers pass in, as `limits` say.
+    package func intake(_ limits: Limits) -> ImageIntake {
+        ImageIntake(limits: limits)
     }
 }

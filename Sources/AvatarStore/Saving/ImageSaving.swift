@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarFiles
+import AvatarWriter
 
 /// An image of your own, to be saved together with others.
 public struct OwnImage: Hashable, Sendable {

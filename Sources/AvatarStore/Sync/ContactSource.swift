@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 package import AvatarIndex
+import AvatarWriter
 
 /// An address book that a sync reads besides contact lists, or in place of them: it knows what changed since the last sync, and
 /// that a card is gone. `AvatarAddressBooks` makes them.

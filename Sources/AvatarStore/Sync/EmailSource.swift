@@ -52,10 +52,3 @@ extension EmailSource: CustomStringConvertible {
     /// The base URL for messages.
     public var description: String { "The e-mail source \"\(AvatarKey.redact(baseURL))\"" }
 }
-
-extension AvatarStore {
-    /// Those of `sources` that were asked for images and had none for any address.
-    package func sourcesWithoutImages(among sources: [EmailSource]) throws -> [EmailSource] {
-        try sources.filter { try index.hasOnlyAbsentImages(below: "email:" + $0.baseURL) }
-    }
-}

@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarFiles
+import AvatarWriter
 
 /// The records of a contact list in a file, for a list that can be read only once.
 ///

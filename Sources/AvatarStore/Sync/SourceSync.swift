@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 import Logging
 
 /// The sources of one sync: brings their state up to date before the sync, and unlinks the contacts that are gone from them at its

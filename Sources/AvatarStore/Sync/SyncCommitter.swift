@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 
 /// Commits the results of one sync to files and index, one batch at a time, while more images are fetched.
 final class SyncCommitter {

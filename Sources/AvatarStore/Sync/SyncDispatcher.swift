@@ -66,9 +66,9 @@ final class SyncDispatcher {
         requests.beginSync(
             most: connections,
             perHost: connectionsPerHost,
-            limits: [FetchTarget.tierHost: TierLink.takesAtOnce],
+            limits: engine.answers.map { [FetchTarget.answerHost: $0.width] } ?? [:],
             windows: windows,
-            scatters: engine.tier != nil
+            scatters: engine.answers != nil
         ) { [inbox] in inbox.ring() }
     }
 
@@ -180,7 +180,7 @@ final class SyncDispatcher {
         let (host, before) = (target.host, target.turn)
         target.turn = requests.withScheduler { scheduler, now in scheduler.begin(host, at: now) }
         (target.turn.refusals, target.turn.yielded) = (before.refusals, before.yielded)
-        if host != FetchTarget.tierHost { hosts.begin(host, at: engine.clock.now()) }
+        if host != FetchTarget.answerHost { hosts.begin(host, at: engine.clock.now()) }
         let job = FetchJob(target, engine)
         guard !begin(job, flight) else { return }
         group.addTask { [inbox] in
@@ -223,9 +223,9 @@ final class SyncDispatcher {
     ///
     /// - Returns: whether it has begun. If not, a task has to fetch the image.
     private func begin(_ unbegun: FetchJob, _ flight: Int) -> Bool {
-        // The tier is asked by a task.
-        if case .answer = unbegun.target.tierView { return false }
-        guard engine.tier?.serves(unbegun.target) != true else { return false }
+        // The source of answers is asked by a task.
+        if case .answer = unbegun.target.listed { return false }
+        guard engine.answers?.serves(unbegun.target) != true else { return false }
         do {
             let job: FetchJob
             switch try unbegun.beginUnlessTaken() {

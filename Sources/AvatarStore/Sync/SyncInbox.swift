@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarFiles
+import AvatarWriter
 import Synchronization
 
 /// Events received but not yet handled by a sync. Any thread may add one.
@@ -69,7 +70,7 @@ enum SyncSignal: Sendable {
     case arrived(flight: Int, FetchExchange.Arrival)
     /// Another process fetched the image meanwhile.
     case caughtUp(FetchJob, flight: Int, FetchOutcome)
-    /// The shared tier has lost the answer that it had, or another machine is asking the origin.
+    /// The source of answers has lost the one that it had, or another machine is asking the host.
     case deferred(FetchJob, flight: Int)
     /// A fetch ended without a result: it was cancelled, or the store failed.
     case gaveUp(FetchJob, flight: Int, Tally, any Error)

@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 
 // The inputs of a plan: rules from the options, hosts from the index, and the state of the items in index and disk.
 

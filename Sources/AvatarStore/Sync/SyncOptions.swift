@@ -124,12 +124,12 @@ public struct SyncOptions: Sendable {
     }
 
     /// The most requests at once of a sync with these options of a store with `configuration`.
-    func connections(_ configuration: AvatarStore.Configuration) -> Int {
+    func connections(_ configuration: StoreConfiguration) -> Int {
         connections ?? configuration.connections
     }
 
     /// - Throws: `invalidConfiguration` for an option outside its limits.
-    package func validate(_ configuration: AvatarStore.Configuration) throws(AvatarStoreError) {
+    package func validate(_ configuration: StoreConfiguration) throws(AvatarStoreError) {
         guard storage != .transient else {
             throw AvatarStoreError(
                 .invalidConfiguration,

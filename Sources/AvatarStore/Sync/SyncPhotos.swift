@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarFiles
+import AvatarWriter
 
 /// Saves the embedded photos of a list: documents under the contacts' own keys, written only if their bytes are new.
 struct SyncPhotos {

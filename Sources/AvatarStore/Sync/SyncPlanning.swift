@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 
 /// Reads the source of one sync, and plans what to do about its items: `SyncPlanner` with the inputs that it needs.
 final class SyncPlanning {
@@ -23,8 +24,8 @@ final class SyncPlanning {
     private let room: SyncRoom
     /// Whether new images go to `caches`, whose budget may have no room.
     private let usesBudget: Bool
-    /// The answers in the shared tier; `nil` without one.
-    private var listing: TierListing?
+    /// What the source of answers has; `nil` without one.
+    private var listing: (any AnswerListing)?
 
     /// The number of items in one page. Signals are handled between two pages, and the client runs out of requests during
     /// a long one.
@@ -42,7 +43,7 @@ final class SyncPlanning {
         dispatcher: SyncDispatcher,
         room: SyncRoom,
         usesBudget: Bool,
-        listing: TierListing?
+        listing: (any AnswerListing)?
     ) {
         planner = SyncPlanner(rules)
         walk = source.makeWalk()
@@ -101,7 +102,7 @@ final class SyncPlanning {
     /// - Parameter lacksImage: whether some image is not stored yet. Only then does it matter whether there is room.
     private func circumstances(lacksImage: Bool) async throws -> SyncCircumstances {
         var circumstances = dispatcher.circumstances
-        circumstances.tierView = listing?.view
+        circumstances.listed = listing?.view
         if lacksImage, usesBudget, !dispatcher.isOffline { circumstances.hasRoom = try await room.hasRoom() }
         return circumstances
     }

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarWriter
 
 /// Takes note of outcomes: counts them, links the contacts that waited, and tells the readers that wait for the fetch.
 ///
@@ -13,7 +14,7 @@ struct SyncResults {
     /// The fetches that readers may wait for.
     private let flights: FlightTable<FetchJob.Fetched>
     private let tally: SyncTally
-    private let tier: TierLink?
+    private let answers: (any AnswerSource)?
 
     /// Notes outcomes in the parts of one sync.
     init(
@@ -25,7 +26,7 @@ struct SyncResults {
         promotion: SyncPromotion,
         flights: FlightTable<FetchJob.Fetched>,
         tally: SyncTally,
-        tier: TierLink?
+        answers: (any AnswerSource)?
     ) {
         self.planning = planning
         self.committer = committer
@@ -35,7 +36,7 @@ struct SyncResults {
         self.promotion = promotion
         self.flights = flights
         self.tally = tally
-        self.tier = tier
+        self.answers = answers
     }
 
     // MARK: Commits
@@ -68,7 +69,7 @@ struct SyncResults {
             count(outcome, of: job.target)
         }
         promotion.add(key)
-        if !outcome.isKept { tier?.uploads.giveUp(key) }
+        if !outcome.isKept { answers?.giveUp(key) }
         if case .notStored = outcome {
             // The store has no image for the waiting readers, so they fetch it themselves.
             flights.finish(key, number: flight, with: .failure(CancellationError()))

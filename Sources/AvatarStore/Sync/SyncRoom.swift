@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 
 /// The byte budget of one sync: the bytes that count against it, and the files that must not be evicted for new images.
 final class SyncRoom {

@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 
 /// The contacts that the list of one sync names: keeps them, their names and digests of their addresses in the index.
 ///

@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarIndex
+import AvatarWriter
 
 /// The end of a sync: unlinks images that others have replaced, and the contacts that the list omits. Removes images that no
 /// contact uses, if the store does not keep them.

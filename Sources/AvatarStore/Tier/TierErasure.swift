@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 
 /// Erases pictures in the whole fleet.
 ///
@@ -50,7 +51,7 @@ struct TierErasure: Sendable {
         let deleted = first.isEmpty ? 0 : try await deleteObjects(of: first.map(\.url), first.compactMap(\.digest))
         for erasure in first {
             try await pass(erasure.url, erasure.name)
-            try await writer.noteTierDeletion(of: erasure.name, at: now)
+            try await writer.write { try $0.noteTierDeletion(of: erasure.name, at: now) }
         }
         var isRepeated = false
         for erasure in waiting {
@@ -70,11 +71,13 @@ struct TierErasure: Sendable {
             return name.flatMap { TierGeneration(name: $0) }.map { $0.time <= erasure.erased } ?? false
         }
         guard records.isEmpty else {
-            try await writer.repeatTierErasure(erasure)
+            try await writer.write {
+                try $0.queueTierErasure(of: erasure.url, digest: erasure.digest, at: erasure.erased)
+            }
             return true
         }
         _ = try await deleteBytes(erasure.digest.map { [$0] } ?? [], except: [])
-        try await writer.finishTierErasure(erasure.name)
+        try await writer.write { try $0.finishTierErasure(erasure.name) }
         return false
     }
 
@@ -208,7 +211,7 @@ struct TierErasure: Sendable {
         }
         let digests = try keys.compactMap { try index.entry(for: $0)?.sha256 }
         keys += try index.changedKeys().filter { urls.contains(TierURL($0.rawValue)) }
-        return try await writer.remove(keys, erasing: true, inTier: false, at: clock.now()).isErased ? digests : nil
+        return try await writer.remove(keys, erasing: true, isNews: false, at: clock.now()).isErased ? digests : nil
     }
 
     // MARK: Machines
@@ -226,7 +229,7 @@ struct TierErasure: Sendable {
         }
         let key = TierLayout.machine(machine, day: today)
         try await gate.call(.write) { try await $0.put(key, Array("uses".utf8)) }
-        try await writer.setTierRegistration(today)
+        try await writer.write { try $0.setTierRegistration(today) }
         guard let last, last != today else { return }
         let old = TierLayout.machine(machine, day: last)
         try await gate.call(.write) { try await $0.delete(old) }

@@ -28,14 +28,6 @@ struct TierFetch: Sendable {
         url = TierURL(target)
     }
 
-    /// How to go on while another machine asks the origin.
-    enum Patience: Sendable {
-        /// It gives way: the image is asked for again later, until the claim has ended, counted from the first time.
-        case givingWay
-        /// It waits for at most this time, and then asks the origin too.
-        case waiting(Duration)
-    }
-
     // MARK: All of it
 
     /// The result of the tier or of the origin.
@@ -44,7 +36,7 @@ struct TierFetch: Sendable {
     /// - Returns: `nil` if it gives way to another machine.
     /// - Throws: `CancellationError`; an error of `origin`, if the tier has no copy either.
     package func run(
-        _ patience: Patience,
+        _ patience: AnswerPatience,
         origin: (FetchTarget) async throws -> FetchResult
     ) async throws -> FetchResult? {
         guard link.serves(target) else { return try await origin(target) }
@@ -65,7 +57,7 @@ struct TierFetch: Sendable {
         do {
             let result = try await ask(origin, with: copy, began: began)
             if let claim {
-                if link.willShare(result, of: target, by: fetcher) {
+                if link.wants(result, of: target, by: fetcher) {
                     link.uploads.keep(claim, of: target.key)
                 } else {
                     await giveUp(claim)
@@ -107,14 +99,14 @@ struct TierFetch: Sendable {
     }
 
     /// As `prepare`. A reader does not wait for a slow tier for longer than for another machine.
-    private func prepareInTime(_ patience: Patience) async throws -> Preparation {
+    private func prepareInTime(_ patience: AnswerPatience) async throws -> Preparation {
         guard case .waiting(let time) = patience else { return try await prepare(patience) }
         let limit = min(time * 2, fetcher.timeout)
         return try await Deadlines.shared.run(limit) { try await prepare(patience) }
     }
 
     /// Looks for the answer in the tier, and claims the origin.
-    private func prepare(_ patience: Patience) async throws -> Preparation {
+    private func prepare(_ patience: AnswerPatience) async throws -> Preparation {
         try await link.register()
         let begun: ContinuousClock.Instant, end: ContinuousClock.Instant
         switch patience {
@@ -162,7 +154,7 @@ struct TierFetch: Sendable {
     /// The newest answer in the tier, as the sync has listed it or by a request. While other machines are at the same list, the
     /// listing is soon out of date.
     private func newest() async throws -> TierGeneration? {
-        if case .known(let answer) = target.tierView, !link.claims.hasRivals { return answer }
+        if case .known(let answer) = target.listed, !link.claims.hasRivals { return answer }
         return try await link.reader.newest(of: url)
     }
 
@@ -311,7 +303,7 @@ struct TierFetch: Sendable {
 
     private func result(_ content: FetchResult.Content, fetched: Timestamp?, began: Timestamp) -> FetchResult {
         var result = FetchResult(content: content, began: began, ended: fetcher.clock.now())
-        (result.isFromTier, result.fetched) = (true, fetched)
+        (result.isFromSource, result.fetched) = (true, fetched)
         link.gate.count { counts in
             switch content {
             case .image: counts.taken += 1

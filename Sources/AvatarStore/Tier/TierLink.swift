@@ -1,10 +1,11 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 import HTTPTypes
 
-/// The shared tier of an open store: the parts that its fetches and syncs use.
-final class TierLink: Sendable {
+/// The shared tier of an open store, as a source of answers for its fetches and syncs.
+final class TierLink: AnswerSource {
     /// The way to the tier.
     let gate: TierGate
     let reader: TierReader
@@ -14,15 +15,24 @@ final class TierLink: Sendable {
     /// Erased pictures, here and on other machines.
     private let erasure: TierErasure
     private let writer: StoreWriter
+    private let clock: any WallClock
 
-    /// The pictures that a sync takes from the tier at once.
-    static let takesAtOnce = 32
+    let width = 32
+
+    /// The link of an open store to the tier of its configuration; `nil` without one.
+    ///
+    /// - Throws: an error of the index.
+    static func open(_ parts: StoreParts, _ writer: StoreWriter) throws -> TierLink? {
+        guard let tier = parts.configuration.sharedTier else { return nil }
+        let machine = try parts.index.tierMachine(orNew: Hexadecimal.random64() + Hexadecimal.random64())
+        return TierLink(tier, as: machine, parts, writer)
+    }
 
     /// The link of a store to `tier`. It sends no request yet.
     ///
     /// - Parameter machine: the name of the store in the tier.
-    init(_ tier: any SharedTier, as machine: String, _ parts: StoreParts, _ writer: StoreWriter) {
-        self.writer = writer
+    private init(_ tier: any SharedTier, as machine: String, _ parts: StoreParts, _ writer: StoreWriter) {
+        (self.writer, clock) = (writer, parts.clock)
         gate = TierGate(tier, clock: parts.clock, logger: parts.configuration.logger)
         reader = TierReader(gate: gate)
         claims = TierClaims(gate)
@@ -32,14 +42,24 @@ final class TierLink: Sendable {
 
     // MARK: Fetches
 
-    /// Whether the tier is asked before the origin of `target`.
     func serves(_ target: FetchTarget) -> Bool {
         gate.isOpen(.read) && !target.isTransient && !target.isUnconditional && !target.isPartial
     }
 
+    func answer(
+        _ target: FetchTarget,
+        _ fetcher: Fetcher,
+        _ patience: AnswerPatience,
+        host: (FetchTarget) async throws -> FetchResult
+    ) async throws -> FetchResult? {
+        let fetch = TierFetch(self, fetcher, target)
+        if case .answer(let generation) = target.listed { return try await fetch.take(generation) }
+        return try await fetch.run(patience, origin: host)
+    }
+
     /// Whether the answer of an origin is put into the tier: it is a picture or the lack of one, and other machines may have it.
-    func willShare(_ result: FetchResult, of target: FetchTarget, by fetcher: Fetcher) -> Bool {
-        guard !result.isFromTier, result.originFailure == nil, !target.isTransient else { return false }
+    func wants(_ result: FetchResult, of target: FetchTarget, by fetcher: Fetcher) -> Bool {
+        guard !result.isFromSource, result.originFailure == nil, !target.isTransient else { return false }
         switch result.content {
         case .image(_, let response), .notModified(let response):
             let isAuthorized = fetcher.sendsCredentials(for: target, response.metadata.redirection)
@@ -50,7 +70,14 @@ final class TierLink: Sendable {
         }
     }
 
+    func noteCommit() { uploads.wake() }
+
+    /// Ends the claim of the answer.
+    func giveUp(_ key: AvatarKey) { uploads.giveUp(key) }
+
     // MARK: Syncs
+
+    func listing() -> any AnswerListing { TierListing(gate, clock: clock) }
 
     /// Begins a sync: carries out erasures, here those of other machines and there those of this one.
     ///
@@ -72,10 +99,14 @@ final class TierLink: Sendable {
 
     /// Carries out in the tier what was erased in the store.
     ///
-    /// - Returns: the objects deleted.
-    /// - Throws: `TierUnavailable`; `CancellationError`; an error of the index.
-    func erase() async throws -> Int {
-        try await uploads.pausing { try await erasure.carryOut() }
+    /// - Returns: the objects deleted; `nil` if the tier failed, so that the rest waits in the index.
+    /// - Throws: `CancellationError`; an error of the index.
+    func erase() async throws -> Int? {
+        do {
+            return try await uploads.pausing { try await erasure.carryOut() }
+        } catch is TierUnavailable {
+            return nil
+        }
     }
 
     /// Says in the tier that this machine uses it, before it takes a picture. A tier that is read-only gives pictures all the same.
@@ -122,7 +153,7 @@ final class TierLink: Sendable {
     /// Stores the counts and the last failure.
     private func recordUse() async throws {
         guard let use = gate.takeUse() else { return }
-        try await writer.noteTier(use.counts, failure: use.failure)
+        try await writer.write { try $0.note(use.counts, failure: use.failure) }
     }
 }
 

@@ -1,7 +1,7 @@
 import AvatarCore
 
 /// The answers in the shared tier, as one sync lists them.
-struct TierListing {
+struct TierListing: AnswerListing {
     private let gate: TierGate
     private let clock: any WallClock
     private var catalog = TierCatalog()
@@ -14,11 +14,10 @@ struct TierListing {
     private static let longestTime = Duration.seconds(5)
 
     /// A listing that has listed nothing.
-    init(_ link: TierLink, clock: any WallClock) {
-        (gate, self.clock) = (link.gate, clock)
+    init(_ gate: TierGate, clock: any WallClock) {
+        (self.gate, self.clock) = (gate, clock)
     }
 
-    /// Lists on, if the answers for some of `urls` are not known and listing costs no more than a request for each.
     mutating func extend(to urls: [String]) async {
         guard !catalog.isComplete, gate.isOpen(.read) else { return }
         let unknown = urls.count { !catalog.covers(TierURL($0)) }
@@ -34,8 +33,7 @@ struct TierListing {
         }
     }
 
-    /// Tells what the tier has for an image.
-    var view: @Sendable (FetchTarget) -> TierView {
+    var view: @Sendable (FetchTarget) -> ListedAnswer {
         { [catalog, clock] target in
             guard !target.isUnconditional, !target.isLowData else { return .unknown }
             let url = TierURL(target)

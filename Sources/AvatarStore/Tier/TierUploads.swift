@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 import Logging
 import Synchronization
 
@@ -31,8 +32,6 @@ final class TierUploads: Sendable {
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// The most answers that wait; the oldest ones are dropped.
-    static let mostWaiting = 100_000
     /// The answers read at once, and those put at once.
     private static let pageSize = 256
     private static let width = 16
@@ -56,7 +55,7 @@ final class TierUploads: Sendable {
     @inline(never)
     func keep(_ claim: TierClaims.Held, of key: AvatarKey) {
         state.withLock { state in
-            if state.claims.count < Self.mostWaiting { state.claims[key] = claim }
+            if state.claims.count < TierQueue.mostWaiting { state.claims[key] = claim }
         }
     }
 
@@ -157,7 +156,7 @@ final class TierUploads: Sendable {
             // An erased picture must not come back from this machine, which gives it up at its next sync.
             let erased = try await erasure.urlsNotPassed()
             let done = try await put(page, except: erased)
-            try await writer.finishUploads(done)
+            try await finish(done)
         }
     }
 
@@ -204,11 +203,17 @@ final class TierUploads: Sendable {
                 while let result = await group.nextResult() {
                     if case .success(let id) = result { done.append(id) }
                 }
-                try await writer.finishUploads(done)
+                try await finish(done)
                 throw error
             }
             return done
         }
+    }
+
+    /// Removes answers that are in the tier from the queue.
+    private func finish(_ ids: [Int64]) async throws {
+        guard !ids.isEmpty else { return }
+        try await writer.write { try $0.finishUploads(ids) }
     }
 
     /// Puts an answer, if its entry still has it, and ends its claim.

@@ -1,13 +1,14 @@
-import AvatarCore
+package import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 
 /// Rebuilds an index that is damaged or lost, so that the files can be listed again.
-struct IndexRebuild {
+package struct IndexRebuild {
     private let layout: StoreLayout
     private let fileMode: UInt32
 
-    init(_ layout: StoreLayout, fileMode: UInt32) {
+    package init(_ layout: StoreLayout, fileMode: UInt32) {
         self.layout = layout
         self.fileMode = fileMode
     }

@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 
 /// Compares index and files, one of the 256 folders at a time: first each row with its file, then each file with the
 /// rows.
@@ -10,7 +11,7 @@ import AvatarIndex
 /// missing, or a file that still exists after no row named it.
 actor StoreVerifier {
     /// How closely a verification looks.
-    enum Depth: Equatable {
+    package enum Depth: Equatable {
         /// All that a power loss may have changed: names, lengths, and the bytes of files in `caches` with a row id
         /// above the durable point.
         case afterPowerLoss(lastDurableFile: Int64)

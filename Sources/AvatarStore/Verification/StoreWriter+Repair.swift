@@ -2,6 +2,7 @@ import AvatarCore
 import AvatarFiles
 import AvatarImages
 import AvatarIndex
+import AvatarWriter
 
 /// Makes index and files agree again, in small transactions beside other writers.
 ///
@@ -91,7 +92,7 @@ extension StoreWriter {
     /// Unlinks a file, unless a row names it by now.
     private func unlinkOrphan(_ path: String, in storageClass: StorageClass, digestByte: UInt8) throws {
         guard try write(.process, { try !$0.isNamed(path, in: storageClass, digestByte: digestByte) }) else { return }
-        try markChanged()
+        try boot.markChanged()
         try places.files(of: storageClass).unlink(path)
         if storageClass == .documents { try places.files(of: .documents).synchronizeFolders(of: [path]) }
     }

@@ -43,7 +43,7 @@ public struct VerificationFault: Hashable, Sendable {
     /// The column of the index and its number, if the kind and the path do not name the fault; else `nil`.
     public var detail: String?
 
-    init(_ kind: Kind, path: String? = nil, key: AvatarKey? = nil, detail: String? = nil) {
+    package init(_ kind: Kind, path: String? = nil, key: AvatarKey? = nil, detail: String? = nil) {
         self.kind = kind
         self.path = path
         self.key = key
@@ -67,7 +67,7 @@ public struct LostContent: Hashable, Sendable {
     /// Whether it is certain that nothing was lost.
     public var isNothing: Bool { contacts == 0 && settings == 0 && cachedImages == 0 && documentCount == 0 }
 
-    init() {}
+    package init() {}
 }
 
 /// The result of a verification.

@@ -1,0 +1,42 @@
+public import AvatarCore
+
+/// An ignored picture; see `AvatarStore.ignore(digests:dryRun:)`.
+public struct IgnoredPicture: Hashable, Sendable {
+    /// The SHA-256 of its bytes, 64 lower-case hexadecimal digits.
+    public var digest: String
+    /// The time since which it is ignored.
+    public var since: Timestamp
+    /// The number of entries whose origin sends it.
+    public var entries: Int
+    /// The number of their contacts, each counted once per entry.
+    public var contacts: Int
+}
+
+/// The effect of ignoring pictures, or of no longer ignoring them: numbers of entries, contacts, files and bytes.
+public struct IgnoreReport: Hashable, Sendable {
+    /// The number of entries that lost their picture; with `unignore(digests:dryRun:)`, of entries that are due again.
+    public var entries = 0
+    /// The number of their contacts, each counted once per entry.
+    public var contacts = 0
+    /// The number of files that were deleted.
+    public var files = 0
+    /// The number of bytes of those files.
+    public var bytes = 0
+    /// The digests passed to `unignore(digests:dryRun:)` that were not ignored.
+    public var unknown: [String] = []
+
+    /// A report with these counts.
+    package init(entries: Int = 0, contacts: Int = 0, files: Int = 0, bytes: Int = 0) {
+        (self.entries, self.contacts, self.files, self.bytes) = (entries, contacts, files, bytes)
+    }
+}
+
+extension IgnoreReport: CustomStringConvertible {
+    /// The counts that are not 0, on one line. For logs: the text may change between versions.
+    public var description: String {
+        ReportText.counts([
+            (entries, "entries"), (contacts, "contacts"), (files, "files deleted"), (bytes, "bytes"),
+            (unknown.count, "digests not ignored"),
+        ])
+    }
+}

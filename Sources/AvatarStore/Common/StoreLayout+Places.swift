@@ -1,0 +1,170 @@
+import AvatarCore
+import AvatarFiles
+import Foundation
+
+/// Checks of places: for a backup, an export, or a new store.
+extension StoreLayout {
+    /// `path` without trailing slashes.
+    ///
+    /// - Throws: `invalidConfiguration` for a path that is not absolute, and for `/`.
+    package static func absoluteDirectory(_ path: String) throws(AvatarStoreError) -> String {
+        guard path.hasPrefix("/") else {
+            throw AvatarStoreError(.invalidConfiguration, "The path \"\(path)\" must be absolute.")
+        }
+        var directory = path[...]
+        while directory.hasSuffix("/") { directory.removeLast() }
+        guard !directory.isEmpty else {
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "The path \"\(path)\" cannot be used: it must name a directory below /."
+            )
+        }
+        return String(directory)
+    }
+
+    /// - Throws: `invalidConfiguration` if `path` lies in one of the store's directories.
+    package func requireOutside(_ path: String) throws(AvatarStoreError) {
+        let inner = RealPath(path)
+        let directories = [indexDirectory] + StorageClass.allCases.flatMap { [root(of: $0), staging(of: $0)] }
+        for directory in directories where inner.isInside(RealPath(directory)) {
+            throw AvatarStoreError(
+                .invalidConfiguration,
+                "\"\(path)\" must not lie in \"\(directory)\", a directory of the store. Choose a place outside."
+            )
+        }
+    }
+
+    /// Whether the roots are a store's, but the index is missing or empty.
+    package var isIndexLost: Bool {
+        DiskUsage(file: indexPath).bytes == 0
+            && StorageClass.allCases.contains { RootMark.exists(ofRoot: root(of: $0), in: staging(of: $0)) }
+    }
+
+    /// The error to throw if only the caches of a store are left: without documents and their mark, no index can be
+    /// rebuilt that has the id of the caches.
+    func lostStoreError(_ code: AvatarStoreError.Code) -> AvatarStoreError? {
+        guard isIndexLost, !RootMark.exists(ofRoot: documentsRoot, in: staging(of: .documents)),
+            DiskUsage(folder: documentsRoot).bytes == 0
+        else { return nil }
+        return AvatarStoreError(
+            code,
+            "The index \"\(indexPath)\" and the documents are lost; only \"\(cachesRoot)\" is left. Nothing was changed. "
+                + "Restore a backup with `avatars restore BACKUP`. Without one, move \(movablePaths(of: .caches)) away; "
+                + "then `avatars sync` makes a new store."
+        )
+    }
+
+    /// The error for a root that belongs to another store than `id`; `nil` if no root does.
+    ///
+    /// - Parameter classes: the storage classes to look at. Default: all.
+    func foreignRootError(
+        _ id: String,
+        among classes: [StorageClass] = StorageClass.allCases
+    ) throws(AvatarStoreError) -> AvatarStoreError? {
+        for storageClass in classes {
+            let root = root(of: storageClass)
+            guard let owner = try RootMark.owner(ofRoot: root, in: staging(of: storageClass)), owner != id else {
+                continue
+            }
+            return AvatarStoreError(
+                .unusableRoot,
+                "\"\(root)\" belongs to another store than the index \"\(indexPath)\". To keep this index, move "
+                    + "\(movablePaths(of: storageClass)) away. To keep those images, move the index away, then run "
+                    + "`avatars restore BACKUP` with a backup of their store."
+            )
+        }
+        return nil
+    }
+
+    /// Whether a root holds files, but the index is missing or empty.
+    package var hasUnlistedFiles: Bool {
+        DiskUsage(file: indexPath).bytes == 0
+            && StorageClass.allCases.contains { DiskUsage(folder: root(of: $0)).bytes > 0 }
+    }
+
+    /// Checks, before a store is created, that it will not mix with foreign files.
+    ///
+    /// A root for `caches` alone may be shared with others; the directory of the index is the store's own.
+    /// - Throws: `unusableRoot` if there is no index, and its directory holds files that are not a store's.
+    package func requireOwnDirectory() throws(AvatarStoreError) {
+        guard DiskUsage(file: indexPath).bytes == 0, Directory.exists(indexDirectory) else { return }
+        let names: [String]
+        do throws(SystemCallError) {
+            names = try Directory(opening: indexDirectory).names()
+        } catch {
+            // The code that creates the directory reports a file in its place.
+            if error.number == ENOTDIR { return }
+            throw error.storeError
+        }
+        guard let foreign = names.sorted().first(where: { !isPart(indexDirectory + "/" + $0) }) else { return }
+        throw AvatarStoreError(
+            .unusableRoot,
+            "\"\(indexDirectory)\" cannot be used for a store: it must be empty, but holds \"\(foreign)\"."
+        )
+    }
+
+    /// Whether `path` can belong to a store at this place, or to an empty disk.
+    private func isPart(_ path: String) -> Bool {
+        if path == indexPath || path.hasPrefix(indexPath + "-") || path.hasPrefix(indexPath + ".") { return true }
+        for storageClass in StorageClass.allCases {
+            let parent = Self.parent(of: root(of: storageClass))
+            // A new file system has `lost+found`; Finder creates `.DS_Store`.
+            let others = ["set-aside", "lost+found", ".DS_Store"].map { parent + "/" + $0 }
+            if ([root(of: storageClass), staging(of: storageClass)] + others).contains(path) { return true }
+        }
+        return false
+    }
+
+    /// Checks, before an index is created, that none was lost: an empty index in its place would list none of the
+    /// files.
+    ///
+    /// - Throws: `damagedIndex` if the files of a store exist without an index; `busy` if a store is being restored
+    ///   there.
+    func requireNoLostIndex() throws(AvatarStoreError) {
+        try requireNoRestore()
+        if let error = lostStoreError(.damagedIndex) { throw error }
+        guard !isIndexLost else {
+            throw AvatarStoreError(
+                .damagedIndex,
+                "The index \"\(indexPath)\" is lost, but its files exist. Nothing was changed. \(damageRemedy)"
+            )
+        }
+    }
+
+    /// The remedies for an index that is lost or damaged.
+    package var damageRemedy: String {
+        "With a backup, move \(movablePaths) away, then run `avatars restore BACKUP`. Without one, "
+            + "`avatars verify --repair` rebuilds the index from the documents, if these are left."
+    }
+
+    /// - Throws: `busy` if a store is being restored there.
+    package func requireNoRestore() throws(AvatarStoreError) {
+        guard !UnfinishedStore.isBegun(at: self) else {
+            throw AvatarStoreError(
+                .busy,
+                "A restore into \"\(indexDirectory)\" is running or was interrupted. Wait for it to finish, or try again to "
+                    + "restore it."
+            )
+        }
+    }
+
+    /// - Throws: `noStore` if there is no index; an error of the disk if that cannot be determined.
+    package func requireIndex() throws(AvatarStoreError) {
+        var information = stat()
+        guard stat(indexPath, &information) != 0 else { return }
+        let error = SystemCallError("stat", indexPath)
+        guard error.isMissing || error.number == ENOTDIR else { throw error.storeError }
+        throw noStore
+    }
+
+    /// - Throws: as `requireIndex()`; `noStore` also for an empty file in the index's place, which a process killed
+    ///   while creating the store may leave.
+    func requireStore() throws(AvatarStoreError) {
+        try requireIndex()
+        guard DiskUsage(file: indexPath).bytes > 0 else { throw noStore }
+    }
+
+    private var noStore: AvatarStoreError {
+        AvatarStoreError(.noStore, "There is no store at \(indexPath).")
+    }
+}

@@ -1,0 +1,237 @@
+package import AvatarCore
+package import AvatarFiles
+package import AvatarIndex
+
+/// The directories of an open store, and this process's locks in them.
+package struct StorePlaces: Sendable {
+    /// The lock file that shows other processes that this one is alive.
+    package let holder: Holder
+    /// The locks by which processes agree who fetches an image.
+    package let leases: FetchLeases
+    private let caches: FileStore
+    private let documents: FileStore
+    /// The staging folder beside the index and the documents. The holders' lock files are here, because the system
+    /// never purges this place.
+    private let staging: Directory
+    private let cachesStaging: Directory
+    /// The files that a power loss may have damaged; `nil` until the index is open.
+    package var suspects: SuspectFiles?
+
+    /// Opens the directories of `layout`, and creates those that are missing.
+    ///
+    /// - Throws: `unusableRoot` for a directory that is a link or a file, or lies on a network; an error of the disk.
+    package init(_ layout: StoreLayout, fileMode: UInt32, fileSystem: any FileSystem) throws(AvatarStoreError) {
+        let mode = FileStore.directoryMode(for: fileMode)
+        let cachesRoot = try Directory.makeRoot(layout.cachesRoot, mode: mode)
+        let documentsRoot = try Directory.makeRoot(layout.documentsRoot, mode: mode)
+        staging = try Directory.makeRoot(layout.staging(of: .documents), mode: mode)
+        cachesStaging = try Directory.makeRoot(layout.staging(of: .caches), mode: mode)
+        holder = try Holder(in: staging)
+        leases = FetchLeases(in: staging)
+        caches = try FileStore(
+            .caches,
+            root: cachesRoot,
+            staging: cachesStaging,
+            holder: holder,
+            fileMode: fileMode,
+            fileSystem: fileSystem
+        )
+        documents = try FileStore(
+            .documents,
+            root: documentsRoot,
+            staging: staging,
+            holder: holder,
+            fileMode: fileMode,
+            fileSystem: fileSystem
+        )
+    }
+
+    /// The file store of `storageClass`.
+    package func files(of storageClass: StorageClass) -> FileStore {
+        switch storageClass {
+        case .caches: caches
+        case .documents: documents
+        }
+    }
+
+    /// The published files, for reading.
+    package var stored: StoredRoots {
+        StoredRoots(
+            caches: StoredFiles(root: caches.root),
+            documents: StoredFiles(root: documents.root),
+            suspects: suspects
+        )
+    }
+
+    /// The names of all holders with a lock file, alive or dead.
+    package func holderNames() throws -> [String] {
+        do throws(SystemCallError) {
+            return try Holder.names(in: staging)
+        } catch {
+            throw error.storeError
+        }
+    }
+
+    /// Whether another process has a lock file, alive or dead.
+    package func hasOtherHolders() throws -> Bool {
+        try holderNames().contains { $0 != holder.name }
+    }
+
+    /// Locks the holder `name` of a dead process; `nil` if it is alive.
+    package func takeOver(_ name: String) throws(AvatarStoreError) -> Holder? {
+        try Holder.takeOver(name, in: staging)
+    }
+
+    /// Whether the process of the holder `name` still holds its lock.
+    package func isAlive(_ name: String) throws(AvatarStoreError) -> Bool {
+        try Holder.isAlive(name, in: staging)
+    }
+
+    /// Creates roots again that were removed: in a missing directory, every file would look missing too.
+    func restoreRoots() throws(AvatarStoreError) {
+        try caches.restoreRoot()
+        try documents.restoreRoot()
+    }
+
+    /// Stops staging files, and removes this process's staging folders.
+    func endStaging() throws {
+        caches.staging.end()
+        documents.staging.end()
+        try removeStaging(of: holder)
+    }
+
+    /// Removes the staging folders of `holder`, in both roots.
+    package func removeStaging(of holder: Holder) throws {
+        do throws(SystemCallError) {
+            try staging.removeFolder(holder.name)
+            try cachesStaging.removeFolder(holder.name)
+        } catch {
+            throw error.storeError
+        }
+    }
+
+    /// Makes the file systems of both roots durable; the index lies beside the documents.
+    func synchronizeFileSystems() throws(AvatarStoreError) {
+        try caches.synchronizeFileSystem()
+        try documents.synchronizeFileSystem()
+    }
+
+    /// Checks, before a root is taken over, that it holds only what looks like a store's files.
+    ///
+    /// - Throws: `unusableRoot` if it holds a foreign file.
+    package static func refuseForeignFiles(_ layout: StoreLayout) throws(AvatarStoreError) {
+        for storageClass in StorageClass.allCases {
+            let path = layout.root(of: storageClass)
+            guard !RootMark.exists(ofRoot: path, in: layout.staging(of: storageClass)), Directory.exists(path)
+            else { continue }
+            let files = StoredFiles(root: try Directory.openRoot(path))
+            guard let foreign = try files.firstForeignPath() else { continue }
+            throw AvatarStoreError(
+                .unusableRoot,
+                "\"\(path)\" cannot be used: it holds \"\(foreign)\", which is not a store's file. A store needs a "
+                    + "directory of its own."
+            )
+        }
+    }
+
+    /// Writes the store's `id` beside each root.
+    ///
+    /// - Returns: whether a root without an id holds files all the same: the index does not list them.
+    /// - Throws: `unusableRoot` for a root of another store; an error of the disk.
+    package func claim(_ id: String) throws -> Bool {
+        let newRoots = try [(caches.root, cachesStaging), (documents.root, staging)].filter { root, staging in
+            try RootMark(of: root, in: staging).claim(id)
+        }
+        do throws(SystemCallError) {
+            for (root, _) in newRoots { if try !root.names().isEmpty { return true } }
+            return false
+        } catch {
+            throw error.storeError
+        }
+    }
+}
+
+/// The published files of both storage classes, for reading.
+package struct StoredRoots: Sendable {
+    package let caches: StoredFiles
+    package let documents: StoredFiles
+    private let suspects: SuspectFiles?
+
+    /// Opens the roots of `layout` for reading. Missing caches count as empty, because the system may purge them.
+    ///
+    /// - Parameter allowsNetwork: whether a root may lie on a network file system.
+    package init(_ layout: StoreLayout, allowsNetwork: Bool = false, suspects: SuspectFiles? = nil)
+        throws(AvatarStoreError)
+    {
+        self.init(
+            caches: StoredFiles(root: try Directory.openRootOrEmpty(layout.cachesRoot, allowsNetwork: allowsNetwork)),
+            documents: StoredFiles(root: try Directory.openRoot(layout.documentsRoot, allowsNetwork: allowsNetwork)),
+            suspects: suspects
+        )
+    }
+
+    package init(caches: StoredFiles, documents: StoredFiles, suspects: SuspectFiles?) {
+        self.caches = caches
+        self.documents = documents
+        self.suspects = suspects
+    }
+
+    /// All files in the root of `storageClass`, listed in the index or not.
+    package func files(of storageClass: StorageClass) -> StoredFiles {
+        switch storageClass {
+        case .caches: caches
+        case .documents: documents
+        }
+    }
+
+    /// Whether `file` exists with its indexed length, and is not known to have lost its bytes in a power loss.
+    package func contains(_ file: FileRecord) -> Bool {
+        files(of: file.storageClass).contains(file) && allows(file)
+    }
+
+    /// The bytes of `file`; `nil` if `contains(_:)` would be `false`.
+    package func read(_ file: FileRecord) throws(AvatarStoreError) -> [UInt8]? {
+        allows(file) ? try files(of: file.storageClass).read(file) : nil
+    }
+
+    /// Passes an open descriptor of `file` to `body`; `nil` if `contains(_:)` would be `false`.
+    package func withDescriptor<Result>(of file: FileRecord, _ body: (Int32) throws -> Result) throws -> Result? {
+        allows(file) ? try files(of: file.storageClass).withDescriptor(of: file, body) : nil
+    }
+
+    /// Opens `file`; `nil` if `contains(_:)` would be `false`.
+    package func open(_ file: FileRecord) throws -> OpenFile? {
+        allows(file) ? try files(of: file.storageClass).openFile(file) : nil
+    }
+
+    /// The absolute path of `file`.
+    package func path(of file: FileRecord) -> String {
+        files(of: file.storageClass).path(of: file)
+    }
+
+    /// Whether `file` is not known to have lost its bytes in a power loss.
+    package func allows(_ file: FileRecord) -> Bool {
+        suspects?.allows(file, in: files(of: file.storageClass)) ?? true
+    }
+}
+
+extension StorePlaces {
+    /// Retires the file if no entry uses it any more. It has to be unlinked after the commit.
+    ///
+    /// If other entries still use a document, its label is rewritten: it must not name a removed image.
+    package func release(_ file: Int64, in transaction: IndexTransaction) throws -> PendingFile? {
+        if let unused = try transaction.retireFileIfUnused(id: file, holder: holder.name) { return unused }
+        if let path = try transaction.documentPath(ofFile: file) {
+            let label = FileLabel(try transaction.users(ofFile: file))
+            try files(of: .documents).label(published: path, label)
+        }
+        return nil
+    }
+}
+
+extension FileLabel {
+    /// The label of a file that these entries use.
+    init(_ users: [(key: AvatarKey, sourceURL: String?)]) {
+        self.init(keys: users.map(\.key.rawValue), originURL: users.lazy.compactMap(\.sourceURL).first)
+    }
+}

@@ -1,0 +1,142 @@
+import AvatarCore
+import AvatarFiles
+import AvatarIndex
+import Dispatch
+package import Logging
+
+/// Records how far the files are on stable storage, for the first opening after a power loss.
+///
+/// New files in `caches` are not synchronized one by one: that would make a sync slow. Instead the index keeps
+///
+/// - the boot id, from the first change until the last process closes the store, which makes everything durable;
+/// - the durable point: the row id of the last file that was on stable storage then.
+///
+/// An opening that finds the id of another boot compares the lengths of all files, and the digests of the files in `caches`
+/// beyond the durable point. An opening that finds the id of this boot compares nothing: a killed process loses nothing that
+/// it had written. Documents and the successors of replaced images are durable before the index lists them.
+package final class BootRecord {
+    private let index: AvatarIndex
+    private let places: StorePlaces
+    /// How far the files are on stable storage.
+    private(set) var mark = BootMark.none
+
+    init(_ index: AvatarIndex, _ places: StorePlaces) {
+        (self.index, self.places) = (index, places)
+    }
+
+    /// Records the boot id before the first file is published or unlinked. Durable on return.
+    package func markChanged() throws {
+        guard mark == .none else { return }
+        try index.write(.power) { try $0.beginBoot(BootID.current) }
+        mark = .thisBoot
+    }
+
+    /// Reads the boot id before anything else happens, so that a dead process's work is finished with the right mark.
+    ///
+    /// A closing process may be about to remove the id, because it looked for other holders before this one had its
+    /// lock. So the id is only relied on if it is there under the lock for writing too.
+    func read() throws {
+        guard try index.openBoot() != nil else { return }
+        let stored = try index.write { try $0.openBoot() }
+        guard let boot = stored else { return }
+        guard !BootID.isCurrent(boot.id) else {
+            mark = .thisBoot
+            return
+        }
+        mark = .earlierBoot(lastDurableFile: boot.lastDurableFile)
+        places.suspects?.begin(after: boot.lastDurableFile)
+    }
+
+    /// Makes all files durable, up to `lastFile`, after they were compared with the index.
+    func markCompared(upTo lastFile: Int64) throws {
+        // Another process whose comparison failed may have published files since.
+        try places.synchronizeFileSystems()
+        try index.write(.power) { try $0.replaceBoot(by: BootID.current, lastDurableFile: lastFile) }
+        mark = .thisBoot
+        places.suspects?.end()
+    }
+
+    /// Makes everything durable and removes the boot id, if this is the last process that has the store open.
+    func markClean() throws {
+        guard mark == .thisBoot, try isAlone() else { return }
+        try places.synchronizeFileSystems()
+        try index.write(.power) { transaction in
+            // A process that arrived meanwhile holds a lock already, and relies on the boot id if it read it before.
+            if try isAlone() { try transaction.endBoot() }
+        }
+        mark = .none
+    }
+
+    /// Whether no other process has the store open.
+    private func isAlone() throws -> Bool {
+        try !places.holderNames().contains { try $0 != places.holder.name && places.isAlive($0) }
+    }
+}
+
+/// How far the files are on stable storage, as this process knows.
+enum BootMark: Equatable {
+    /// All files are on stable storage, as the index lists them.
+    case none
+    /// Files have changed since the system started.
+    case thisBoot
+    /// Files had changed when the system stopped; they have to be compared.
+    case earlierBoot(lastDurableFile: Int64)
+}
+
+extension StoreWriter {
+    /// The most files beyond the durable point, about. At 8 KiB each, an opening after a power loss reads them in a
+    /// second or two.
+    private static let longestDistance = 16_384
+
+    /// Compares the files with the index if the power was lost since the store was last closed.
+    ///
+    /// If that fails, the mark stays and the next opening tries again. Until then each use of a suspect file compares
+    /// its digest.
+    package func recoverFromPowerLoss(
+        reportingTo logger: Logger,
+        _ compare: (_ lastDurableFile: Int64) async throws -> (checked: Int, repaired: Int)
+    ) async {
+        guard case .earlierBoot(let lastDurableFile) = boot.mark else { return }
+        do {
+            logger.notice("the store was not closed before a power loss; comparing its files with the index")
+            try dropPartials(index.partialDownloads())
+            let lastFile = try index.lastFileID()
+            let report = try await compare(lastDurableFile)
+            logger.notice(
+                "the files were compared",
+                metadata: ["checked": "\(report.checked)", "repaired": "\(report.repaired)"]
+            )
+            try boot.markCompared(upTo: lastFile)
+        } catch {
+            logger.warning("cannot compare the files after a power loss", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Moves the durable point up, in the background, once enough files were published beyond it.
+    func notePublished(_ count: Int) {
+        publishedSinceDurable += count
+        guard publishedSinceDurable >= Self.longestDistance, boot.mark == .thisBoot else { return }
+        publishedSinceDurable = 0
+        Task { await moveDurablePoint() }
+    }
+
+    /// Synchronizes the files published so far, then records the last of them as the durable point.
+    private func moveDurablePoint() async {
+        do {
+            let lastFile = try index.lastFileID()
+            try await synchronizeFileSystems()
+            try write { try $0.setLastDurableFile(lastFile) }
+        } catch {
+            // An opening after a power loss then compares more files. The next published files try again.
+        }
+    }
+
+    /// Synchronizes on another thread, so that images can be published meanwhile.
+    private func synchronizeFileSystems() async throws {
+        try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+            DispatchQueue(label: "avatars.synchronize").async { [places] in
+                done.resume(with: Result { try places.synchronizeFileSystems() })
+            }
+        }
+    }
+}

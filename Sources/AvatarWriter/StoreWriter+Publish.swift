@@ -1,0 +1,230 @@
+import AvatarCore
+import AvatarFiles
+import AvatarIndex
+
+extension StoreWriter {
+    /// Commits `changes`; the results are in their order. Each image is published, or discarded if there is no room for
+    /// it.
+    ///
+    /// On return everything is in the index, and documents and replaced images are on stable storage.
+    ///
+    /// - Throws: `ProtectionNeeded` before anything changed; an error of the index or the disk, after which the staged
+    ///   images that were not published are discarded.
+    package func commit(_ changes: [Change], _ rules: RoomRules) throws -> CommitSummary {
+        var rules = rules
+        if case .unknown = rules.protection {
+            try requireProtection(for: changes, rules)
+            // From here on nothing is evicted, so that no committed part has to be committed again.
+            rules.protection = .everything
+        }
+        do {
+            let start = ContinuousClock.now
+            let summary = try publishWhatFits(changes, rules)
+            metrics.commit(took: .now - start, cachesBytes: try index.total(of: .caches).bytes)
+            return summary
+        } catch {
+            discard(changes)
+            do {
+                // Files that the failed steps left pending count against the budget.
+                try pending.finishOwnLeftovers()
+            } catch {
+                // The first error is the one to report. The next process that needs room tries again.
+            }
+            throw error
+        }
+    }
+
+    /// - Throws: `ProtectionNeeded` if the images do not fit without an eviction.
+    private func requireProtection(for changes: [Change], _ rules: RoomRules) throws {
+        let incoming = changes.reduce(0) { $0 + ($1.cacheBytes) }
+        if try index.total(of: .caches).accountedBytes + incoming > rules.limits.budget { throw ProtectionNeeded() }
+    }
+
+    /// Commits one change, and leaves nothing of its own pending.
+    package func commitNow(_ change: Change, _ rules: RoomRules) throws -> Committed {
+        let summary = try commit([change], rules)
+        try settle()
+        return summary.results[0]
+    }
+
+    /// Removes the staged images of changes that are not published.
+    private func discard(_ changes: [Change]) {
+        for image in changes.compactMap(\.image) {
+            places.files(of: image.storageClass).staging.discard(image)
+        }
+    }
+
+    /// Publishes all changes together if there is room for all of their images; else those that fit, in their order.
+    private func publishWhatFits(_ changes: [Change], _ rules: RoomRules) throws -> CommitSummary {
+        do {
+            return try publish(changes, rules)
+        } catch let error as AvatarStoreError where error.code == .overBudget {
+            guard changes.count > 1 else {
+                discard(changes)
+                return CommitSummary(results: [.overBudget(error.naming(changes[0].key))])
+            }
+        }
+        do {
+            return try publish(changes, upTo: try evictor.roomThatCanBeMade(rules), rules)
+        } catch let error as AvatarStoreError where error.code == .overBudget {
+            // Another process used the room in between.
+            return try publish(changes, upTo: 0, rules)
+        }
+    }
+
+    /// Publishes the images that fit into `room` bytes, in their order, and discards the others.
+    private func publish(_ changes: [Change], upTo room: Int, _ rules: RoomRules) throws -> CommitSummary {
+        var room = room
+        var refusals: [Int: AvatarStoreError] = [:]
+        for (number, change) in changes.enumerated() where change.cacheBytes > 0 {
+            if change.cacheBytes <= room {
+                room -= change.cacheBytes
+            } else {
+                refusals[number] = refusal(of: change.cacheBytes, rules.limits).naming(change.key)
+            }
+        }
+        let fitting = changes.indices.filter { refusals[$0] == nil }
+        let published = try publish(fitting.map { changes[$0] }, rules)
+        discard(refusals.keys.map { changes[$0] })
+        var results = published.results[...]
+        return CommitSummary(
+            results: changes.indices.compactMap { refusals[$0].map(Committed.overBudget) ?? results.popFirst() },
+            evicted: published.evicted
+        )
+    }
+
+    /// The error for an image of `bytes` bytes that is refused.
+    private func refusal(of bytes: Int, _ limits: Limits) -> AvatarStoreError {
+        guard bytes <= limits.budget else { return .largerThanBudget(bytes, limits.budget) }
+        return AvatarStoreError(
+            .overBudget,
+            "The image of \(bytes) bytes does not fit: the budget of \(limits.budget) bytes has no room left for it. Raise "
+                + "the budget or remove images.",
+            failure: .storage
+        )
+    }
+
+    /// All three steps of publishing, for images that have room.
+    private func publish(_ changes: [Change], _ rules: RoomRules) throws -> CommitSummary {
+        let reservation = try reserve(changes, under: rules)
+        let placements = reservation.placements
+        try moveIntoPlace(placements)
+        let (results, surplus) = try commitRows(of: changes, reservation)
+        notePublished(placements.count { $0?.path != nil })
+        try pending.unlink(surplus)
+        for case (let placement?, .some) in zip(placements, results) where placement.path == nil {
+            places.files(of: placement.image.storageClass).staging.discard(placement.image)
+        }
+        let summary = CommitSummary(results: results.compactMap(\.self), evicted: reservation.evicted)
+        let unplaced = zip(changes, results).filter { $1 == nil }.map(\.0)
+        return unplaced.isEmpty ? summary : try publishAgain(unplaced, under: rules, among: results, after: summary)
+    }
+
+    /// Publishes the images whose shared file was removed before they could share it. Each round takes another process
+    /// that removes a file in just that moment, so this ends.
+    private func publishAgain(
+        _ changes: [Change],
+        under rules: RoomRules,
+        among results: [Committed?],
+        after summary: CommitSummary
+    ) throws -> CommitSummary {
+        let again = try publishWhatFits(changes, rules)
+        var rest = again.results[...]
+        return CommitSummary(
+            results: results.compactMap { $0 ?? rest.popFirst() },
+            evicted: summary.evicted + again.evicted
+        )
+    }
+}
+
+/// The steps of publishing: room and a name, the rename, the rows.
+extension StoreWriter {
+    /// Step 1: makes room, and adds a pending row that names all new files.
+    private func reserve(_ changes: [Change], under rules: RoomRules) throws -> Reservation {
+        guard changes.contains(where: { $0.image != nil }) else {
+            return Reservation(placements: changes.map { _ in nil }, batch: nil, moment: nil)
+        }
+        try boot.markChanged()
+        try evictor.requireFreeSpace(rules.limits)
+        try evictor.prepareRoom(for: changes.reduce(0) { $0 + $1.cacheBytes }, rules)
+        var placing = Placing(changes, places)
+        var evictedCount = 0
+        while true {
+            let (reserved, evicted) = try write { try reserve(&placing, under: rules, in: $0) }
+            try evictor.finish(evicted)
+            try pending.unlink(placing.purged)
+            try placing.compare()
+            if var reserved {
+                reserved.evicted = evictedCount
+                return reserved
+            }
+            evictedCount += evicted?.batch.files.count ?? 0
+        }
+    }
+
+    /// One transaction of step 1.
+    ///
+    /// - Returns: no reservation if it has to be tried again, after the evicted files are unlinked or files are compared.
+    private func reserve(
+        _ placing: inout Placing,
+        under rules: RoomRules,
+        in transaction: IndexTransaction
+    ) throws -> (Reservation?, evicted: Evictor.Eviction?) {
+        let placements = try placing.place(in: transaction)
+        // Purged files take no room once their rows are gone, so nothing is evicted for them.
+        guard placing.isComplete else { return (nil, nil) }
+        let incoming = placements.reduce(0) { $0 + ($1?.budgetBytes ?? 0) }
+        let replaced = Set(placements.flatMap { [$0?.replaced, $0?.damaged].compactMap(\.self) })
+        let victims = try evictor.victims(for: incoming, sparing: replaced, under: rules, in: transaction)
+        guard victims.isEmpty else { return (nil, try evictor.evict(victims, in: transaction)) }
+        let holder = places.holder.name
+        let batch = try transaction.addPending(placements.compactMap { $0?.pending(holder: holder) }, of: holder)
+        return (Reservation(placements: placements, batch: batch, moment: try transaction.moment()), nil)
+    }
+
+    /// Step 2: makes bytes durable that must survive a power loss, then gives each file its name.
+    private func moveIntoPlace(_ placements: [Placement?]) throws {
+        for case let placement? in placements {
+            let files = places.files(of: placement.image.storageClass)
+            if let shared = placement.shared, placement.needsDurableCommit {
+                if let label = placement.label { try files.label(published: shared.path, label) }
+                try files.synchronize(published: shared.path)
+            }
+            guard let path = placement.path else { continue }
+            try files.publish(placement.image, as: path, label: placement.label, isDurable: placement.isDurable)
+        }
+    }
+
+    /// Step 3: the rows of the files, in place of the pending row.
+    ///
+    /// - Returns: the result of each change, and the files to be unlinked. No result: the file that its image was to share was
+    ///   removed between the steps.
+    private func commitRows(of changes: [Change], _ reservation: Reservation) throws -> ([Committed?], [PendingFile]) {
+        let needsPower = reservation.placements.contains { $0?.needsDurableCommit == true }
+        // Step 1 has restored the roots, and a rename restores a root that was removed since.
+        let hasRestoredRoots = reservation.moment != nil
+        return try write(needsPower ? .power : .process, restoringRoots: !hasRestoredRoots) { transaction in
+            var publication = try Publication(transaction, places, accesses, since: reservation.moment)
+            let results = try zip(changes, reservation.placements).map { change, placement in
+                let committed = try publication.apply(change, at: placement)
+                if let url = change.sharedURL, let time = change.answered, committed != nil {
+                    try sink.store(change.key, from: url, answered: time, in: transaction)
+                }
+                return committed
+            }
+            return (results, try publication.finish(reservation.batch))
+        }
+    }
+}
+
+/// The result of step 1.
+private struct Reservation {
+    /// The places for the images, in the order of the changes; `nil` for a change without an image.
+    let placements: [Placement?]
+    /// The row that names all new files; `nil` if there are none.
+    let batch: PendingBatch?
+    /// When entries and files were looked up; `nil`: none were.
+    let moment: IndexMoment?
+    /// The number of files evicted to make room.
+    var evicted = 0
+}

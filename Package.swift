@@ -468,7 +468,8 @@ let package = Package(
             name: "AvatarStoreTests",
             dependencies: [
                 "AvatarMaintenance",
-                "AvatarStore", "AvatarContacts", "AvatarSQLite", "AvatarStoreService", "AvatarStoreTesting", "AvatarWriter",
+                "AvatarStore", "AvatarContacts", "AvatarSQLite", "AvatarStoreService", "AvatarStoreTesting",
+                "AvatarWriter",
                 "CZlib",
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),

@@ -202,3 +202,18 @@ package struct StagedImage: Hashable, Sendable {
         if case .memory = content { true } else { false }
     }
 }
+
+extension FileRecord {
+    /// The file of an image at `path`, before it has a row.
+    package init(unlisted path: String, in storageClass: StorageClass, _ sizeBytes: Int, _ image: ImageDescription) {
+        self.init(
+            id: 0,
+            storageClass: storageClass,
+            path: path,
+            sizeBytes: sizeBytes,
+            mediaType: image.format.mediaType,
+            width: image.width,
+            height: image.height
+        )
+    }
+}

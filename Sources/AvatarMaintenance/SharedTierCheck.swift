@@ -99,9 +99,7 @@ public struct SharedTierCheck: Sendable {
         var named = bytes
         var urls = 0
         try await forEachKey(TierLayout.records) { key in
-            guard let (url, name) = TierLayout.split(key, prefix: TierLayout.records),
-                let generation = TierGeneration(name: name)
-            else { return faults.append((.foreignObject, key)) }
+            guard let (url, generation) = TierLayout.record(key) else { return faults.append((.foreignObject, key)) }
             count += 1
             if url == last { return faults.append((.replacedRecord, key)) }
             last = url
@@ -123,9 +121,9 @@ public struct SharedTierCheck: Sendable {
 
     /// Whether a fault of a record is still there: the bytes may have been put after they were listed.
     private func isStillAtFault(_ fault: (kind: SharedTierReport.Fault.Kind, key: String)) async throws -> Bool {
-        guard fault.kind == .missingBytes, let (_, name) = TierLayout.split(fault.key, prefix: TierLayout.records),
-            let digest = TierGeneration(name: name)?.digest
-        else { return true }
+        guard fault.kind == .missingBytes, let digest = TierLayout.record(fault.key)?.generation.digest else {
+            return true
+        }
         return try await tier.list(prefix: TierLayout.bytes(digest), after: nil).keys.isEmpty
     }
 
@@ -163,8 +161,8 @@ public struct SharedTierCheck: Sendable {
         repair: Bool
     ) async throws {
         for key in records {
-            guard let (url, name) = TierLayout.split(key, prefix: TierLayout.records),
-                let generation = TierGeneration(name: name), let object = try await object(key, TierRecord.largestSize)
+            guard let (url, generation) = TierLayout.record(key),
+                let object = try await object(key, TierRecord.largestSize)
             else { continue }
             report.sampled += 1
             guard TierRecord(object, of: url, generation) == nil else { continue }
@@ -200,11 +198,7 @@ public struct SharedTierCheck: Sendable {
         var left = Set(bytes)
         if repair, !left.isEmpty {
             try await forEachKey(TierLayout.records) { key in
-                if let (_, name) = TierLayout.split(key, prefix: TierLayout.records),
-                    let digest = TierGeneration(name: name)?.digest
-                {
-                    left.remove(Digest(digest))
-                }
+                if let digest = TierLayout.record(key)?.generation.digest { left.remove(Digest(digest)) }
             }
         }
         for digest in left {

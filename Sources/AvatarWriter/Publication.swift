@@ -292,7 +292,7 @@ struct Publication {
         }
         guard let path = placement.path else { return nil }
         published.insert(path)
-        let record = image.record(at: path)
+        let record = FileRecord(unlisted: path, in: image.storageClass, image.sizeBytes, image.image)
         guard let damaged = existing?.id else {
             return try transaction.insertFile(record, sha256: image.sha256, lastAccessMicroseconds: lastAccess)
         }
@@ -306,21 +306,6 @@ struct Publication {
         )
         if let retired = healed.retired { surplus.append(retired) }
         return healed.id
-    }
-}
-
-extension StagedImage {
-    /// The new row of the image's file at `path`.
-    fileprivate func record(at path: String) -> FileRecord {
-        FileRecord(
-            id: 0,
-            storageClass: storageClass,
-            path: path,
-            sizeBytes: sizeBytes,
-            mediaType: image.format.mediaType,
-            width: image.width,
-            height: image.height
-        )
     }
 }
 

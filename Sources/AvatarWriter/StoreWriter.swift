@@ -60,11 +60,8 @@ package actor StoreWriter {
         metrics: any WriterMetrics,
         sink: any AnswerSink
     ) {
-        self.index = index
-        self.places = places
-        self.accesses = accesses
-        self.metrics = metrics
-        self.sink = sink
+        (self.index, self.places, self.accesses) = (index, places, accesses)
+        (self.metrics, self.sink) = (metrics, sink)
         boot = BootRecord(index, places)
         pending = PendingWork(index, places, boot)
         evictor = Evictor(index, places, accesses, metrics, boot, pending)
@@ -154,23 +151,22 @@ package actor StoreWriter {
     /// - Parameter now: if the clock was set back since the last sync, schedules made by the old time are made again.
     /// - Throws: `syncIsRunning` if another one is running, here or in a live process.
     package func beginSync(at now: Timestamp) throws {
-        guard !isSyncing else {
-            throw AvatarStoreError(.syncIsRunning, "Another sync is running on this store.")
-        }
         let own = places.holder.name
-        let isTaken = try write { transaction in
-            if let running = try transaction.syncHolder() {
-                // A mark of our own without a sync of ours is left over: its end could not be written.
-                guard try running == own || !places.isAlive(running) else { return true }
+        let isTaken =
+            try isSyncing
+            || write { transaction in
+                if let running = try transaction.syncHolder() {
+                    // A mark of our own without a sync of ours is left over: its end could not be written.
+                    guard try running == own || !places.isAlive(running) else { return true }
+                }
+                try transaction.setSyncHolder(own)
+                _ = try transaction.noteClock(
+                    now,
+                    tolerance: Timestamp.clockTolerance,
+                    longestBlock: RetryAfter.longest
+                )
+                return false
             }
-            try transaction.setSyncHolder(own)
-            _ = try transaction.noteClock(
-                now,
-                tolerance: Timestamp.clockTolerance,
-                longestBlock: RetryAfter.longest
-            )
-            return false
-        }
         if isTaken { throw AvatarStoreError(.syncIsRunning, "Another sync is running on this store.") }
         isSyncing = true
     }

@@ -92,6 +92,20 @@ struct ArchitectureTests {
         #expect(try Self.imports(in: "Sources/AvatarCore").isDisjoint(with: Self.targets().map(\.name)))
     }
 
+    /// Planner, fetches and writer know the shared tier by `AnswerSource` and `AnswerSink` alone.
+    @Test func theTierIsAGuest() throws {
+        let publicInterface: Set = [
+            "Sources/AvatarStore/AvatarStore.swift", "Sources/AvatarStore/AvatarStore+Changing.swift",
+            "Sources/AvatarStore/AvatarStore+Configuration.swift", "Sources/AvatarStore/Sync/SyncReport.swift",
+        ]
+        let sources = try ["AvatarCore", "AvatarWriter", "AvatarStore"].flatMap { try Page.all(in: "Sources/" + $0) }
+        let hosts = sources.filter { page in
+            page.path.hasSuffix(".swift") && !page.path.contains("/Tier/") && !page.path.contains("/Shared/")
+        }
+        let named = hosts.filter { $0.text.contains(/\b(?:\w*Tier\w*|tier\w*)/) }.map(\.path)
+        #expect(Set(named) == publicInterface)
+    }
+
     @Test func eachModuleIsInTheTable() throws {
         let page = try Page("docs/ARCHITECTURE.md")
         let named =

@@ -72,10 +72,7 @@ package struct TierCatalog: Sendable {
         var entries: [Entry] = []
         var last: (url: TierURL, place: Int)?
         for (place, key) in page.keys.enumerated() {
-            guard let (url, name) = TierLayout.split(key, prefix: TierLayout.records),
-                let generation = TierGeneration(name: name)
-            else { continue }
-            guard last?.url != url else { continue }
+            guard let (url, generation) = TierLayout.record(key), last?.url != url else { continue }
             last = (url, place)
             // The records of a URL may go on from the page before, and the newest one came first.
             if url != end { entries.append(Entry(url, generation)) }

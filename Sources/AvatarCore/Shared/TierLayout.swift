@@ -80,6 +80,11 @@ package enum TierLayout {
         return (String(parts[1]), day)
     }
 
+    /// The URL and the generation of a record's key; `nil` for a key of another form.
+    package static func record(_ key: String) -> (url: TierURL, generation: TierGeneration)? {
+        split(key, prefix: records).flatMap { url, name in TierGeneration(name: name).map { (url, $0) } }
+    }
+
     /// The URL and the rest of `key`, which begins with `prefix`; `nil` for a key of another form.
     package static func split(_ key: String, prefix: String) -> (url: TierURL, rest: Substring)? {
         guard key.hasPrefix(prefix) else { return nil }

@@ -45,11 +45,8 @@ package struct RenditionWork: Sendable {
     ///   - rendition: the rendition, as `Rendition.resolved` gives it.
     ///   - stores: whether the rendition is stored, if the store can be written. Default: yes.
     init(_ rendition: Rendition, of original: IndexHit, _ key: AvatarKey, _ fetching: FetchParts, stores: Bool = true) {
-        self.rendition = rendition
-        self.original = original
-        self.key = key
-        self.fetching = fetching
-        self.stores = stores
+        (self.rendition, self.original, self.key) = (rendition, original, key)
+        (self.fetching, self.stores) = (fetching, stores)
     }
 
     /// The parts that can be written; `nil` if the rendition is not stored.

@@ -60,11 +60,8 @@ final class SyncCommitter {
         batchSize: Int,
         inbox: SyncInbox<SyncSignal>
     ) {
-        self.engine = engine
-        self.flights = flights
-        self.batchSize = batchSize
-        self.inbox = inbox
-        self.room = room
+        (self.engine, self.flights, self.room) = (engine, flights, room)
+        (self.batchSize, self.inbox) = (batchSize, inbox)
     }
 
     // MARK: Changes

@@ -56,11 +56,8 @@ final class SyncDispatcher {
         timeLimit: Duration?,
         inbox: SyncInbox<SyncSignal>
     ) {
-        self.engine = engine
-        self.flights = flights
-        self.hosts = hosts
-        self.timeLimit = timeLimit
-        self.inbox = inbox
+        (self.engine, self.flights, self.hosts) = (engine, flights, hosts)
+        (self.timeLimit, self.inbox) = (timeLimit, inbox)
         mostJoined = connections
         requests = engine.requests
         requests.beginSync(

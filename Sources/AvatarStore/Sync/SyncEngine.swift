@@ -115,7 +115,7 @@ final class SyncEngine {
             listing: answers?.listing()
         )
         let photos = SyncPhotos(
-            parts,
+            parts: parts,
             intake: parts.intake(limits),
             writable: writable,
             committer: committer,
@@ -145,7 +145,7 @@ final class SyncEngine {
             answers: answers
         )
         unlinking = SyncUnlinking(
-            parts.index,
+            index: parts.index,
             writer: writer,
             planning: planning,
             roster: roster,

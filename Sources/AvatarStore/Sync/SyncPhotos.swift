@@ -4,33 +4,14 @@ import AvatarWriter
 
 /// Saves the embedded photos of a list: documents under the contacts' own keys, written only if their bytes are new.
 struct SyncPhotos {
-    private let parts: StoreParts
-    private let intake: ImageIntake
-    private let writable: StoreParts.Writable
-    private let committer: SyncCommitter
-    private let contacts: SyncContacts
-    private let tally: SyncTally
+    let parts: StoreParts
+    let intake: ImageIntake
+    let writable: StoreParts.Writable
+    let committer: SyncCommitter
+    let contacts: SyncContacts
+    let tally: SyncTally
     /// Learns of photos that the store does not have; `nil` without sources.
-    private let sources: SourceSync?
-
-    /// Photos of one sync: checked by `intake`, staged in `writable`, committed with the fetched images.
-    init(
-        _ parts: StoreParts,
-        intake: ImageIntake,
-        writable: StoreParts.Writable,
-        committer: SyncCommitter,
-        contacts: SyncContacts,
-        tally: SyncTally,
-        sources: SourceSync?
-    ) {
-        self.sources = sources
-        self.parts = parts
-        self.intake = intake
-        self.writable = writable
-        self.committer = committer
-        self.contacts = contacts
-        self.tally = tally
-    }
+    let sources: SourceSync?
 
     /// Saves the photos of one contact, and unlinks those of an earlier list.
     ///

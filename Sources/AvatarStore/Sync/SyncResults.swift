@@ -5,39 +5,16 @@ import AvatarWriter
 ///
 /// An outcome is known once its batch is committed, another task or process had the image, or no request is sent.
 struct SyncResults {
-    private let planning: SyncPlanning
-    private let committer: SyncCommitter
-    private let room: SyncRoom
-    private let contacts: SyncContacts
-    private let photos: SyncPhotos
-    private let promotion: SyncPromotion
+    let planning: SyncPlanning
+    let committer: SyncCommitter
+    let room: SyncRoom
+    let contacts: SyncContacts
+    let photos: SyncPhotos
+    let promotion: SyncPromotion
     /// The fetches that readers may wait for.
-    private let flights: FlightTable<FetchJob.Fetched>
-    private let tally: SyncTally
-    private let answers: (any AnswerSource)?
-
-    /// Notes outcomes in the parts of one sync.
-    init(
-        planning: SyncPlanning,
-        committer: SyncCommitter,
-        room: SyncRoom,
-        contacts: SyncContacts,
-        photos: SyncPhotos,
-        promotion: SyncPromotion,
-        flights: FlightTable<FetchJob.Fetched>,
-        tally: SyncTally,
-        answers: (any AnswerSource)?
-    ) {
-        self.planning = planning
-        self.committer = committer
-        self.room = room
-        self.contacts = contacts
-        self.photos = photos
-        self.promotion = promotion
-        self.flights = flights
-        self.tally = tally
-        self.answers = answers
-    }
+    let flights: FlightTable<FetchJob.Fetched>
+    let tally: SyncTally
+    let answers: (any AnswerSource)?
 
     // MARK: Commits
 

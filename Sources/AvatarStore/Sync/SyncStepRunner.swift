@@ -2,32 +2,13 @@ import AvatarCore
 
 /// Carries out the steps of a sync's plan: queues requests, links contacts to images that get none, and counts.
 struct SyncStepRunner {
-    private let planning: SyncPlanning
-    private let dispatcher: SyncDispatcher
-    private let committer: SyncCommitter
-    private let contacts: SyncContacts
-    private let photos: SyncPhotos
-    private let promotion: SyncPromotion
-    private let tally: SyncTally
-
-    /// A runner that passes the work of each step on to the parts of one sync.
-    init(
-        planning: SyncPlanning,
-        dispatcher: SyncDispatcher,
-        committer: SyncCommitter,
-        contacts: SyncContacts,
-        photos: SyncPhotos,
-        promotion: SyncPromotion,
-        tally: SyncTally
-    ) {
-        self.planning = planning
-        self.dispatcher = dispatcher
-        self.committer = committer
-        self.contacts = contacts
-        self.photos = photos
-        self.promotion = promotion
-        self.tally = tally
-    }
+    let planning: SyncPlanning
+    let dispatcher: SyncDispatcher
+    let committer: SyncCommitter
+    let contacts: SyncContacts
+    let photos: SyncPhotos
+    let promotion: SyncPromotion
+    let tally: SyncTally
 
     /// Carries out `steps` in their order. Links to stored images come last, after one look-up for all of them.
     ///

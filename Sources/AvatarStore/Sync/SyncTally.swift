@@ -32,10 +32,8 @@ final class SyncTally {
         progress: @escaping @Sendable (SyncProgress) -> Void,
         emit: (@Sendable (SyncEvent) async -> Void)?
     ) {
-        self.index = index
-        self.total = total
-        self.progress = progress
-        self.emit = emit
+        (self.index, self.total) = (index, total)
+        (self.progress, self.emit) = (progress, emit)
     }
 
     // MARK: The end

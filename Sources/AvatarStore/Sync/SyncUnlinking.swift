@@ -5,35 +5,14 @@ import AvatarWriter
 /// The end of a sync: unlinks images that others have replaced, and the contacts that the list omits. Removes images that no
 /// contact uses, if the store does not keep them.
 struct SyncUnlinking {
-    private let index: AvatarIndex
-    private let writer: StoreWriter
-    private let planning: SyncPlanning
-    private let roster: SyncRoster
-    private let contacts: SyncContacts
-    private let tally: SyncTally
-    private let options: SyncOptions
-    private let sources: SourceSync?
-
-    /// The end of one sync.
-    init(
-        _ index: AvatarIndex,
-        writer: StoreWriter,
-        planning: SyncPlanning,
-        roster: SyncRoster,
-        contacts: SyncContacts,
-        tally: SyncTally,
-        options: SyncOptions,
-        sources: SourceSync?
-    ) {
-        self.sources = sources
-        self.index = index
-        self.writer = writer
-        self.planning = planning
-        self.roster = roster
-        self.contacts = contacts
-        self.tally = tally
-        self.options = options
-    }
+    let index: AvatarIndex
+    let writer: StoreWriter
+    let planning: SyncPlanning
+    let roster: SyncRoster
+    let contacts: SyncContacts
+    let tally: SyncTally
+    let options: SyncOptions
+    let sources: SourceSync?
 
     /// Unlinks images that another image has replaced. A failed sync replaces nothing.
     ///

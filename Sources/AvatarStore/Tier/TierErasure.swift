@@ -67,8 +67,7 @@ struct TierErasure: Sendable {
     ///   all of them.
     private func findsMore(of erasure: WaitingErasure) async throws -> Bool {
         let records = try await keys(TierLayout.records(of: erasure.url)).filter { key in
-            let name = TierLayout.split(key, prefix: TierLayout.records)?.rest
-            return name.flatMap { TierGeneration(name: $0) }.map { $0.time <= erasure.erased } ?? false
+            TierLayout.record(key).map { $0.generation.time <= erasure.erased } ?? false
         }
         guard records.isEmpty else {
             try await writer.write {
@@ -92,11 +91,7 @@ struct TierErasure: Sendable {
         for url in urls {
             for key in try await keys(TierLayout.records(of: url)) {
                 objects.append(key)
-                if let (_, name) = TierLayout.split(key, prefix: TierLayout.records),
-                    let digest = TierGeneration(name: name)?.digest
-                {
-                    digests.insert(digest)
-                }
+                if let digest = TierLayout.record(key)?.generation.digest { digests.insert(digest) }
             }
             objects += try await keys(TierLayout.claims(of: url))
         }
@@ -118,9 +113,7 @@ struct TierErasure: Sendable {
         // A listing of all records takes a request per 1,000, so there is one only if it matters.
         guard !present.isEmpty else { return 0 }
         try await gate.forEachKey(TierLayout.records, .ofRecords) { key in
-            guard !records.contains(key), let (_, name) = TierLayout.split(key, prefix: TierLayout.records),
-                let digest = TierGeneration(name: name)?.digest
-            else { return }
+            guard !records.contains(key), let digest = TierLayout.record(key)?.generation.digest else { return }
             present.remove(digest)
         }
         for digest in present {

@@ -18,11 +18,7 @@ struct TierReader: Sendable {
     /// - Throws: `TierUnavailable`; `CancellationError`.
     func newest(of url: TierURL) async throws -> TierGeneration? {
         for key in try await gate.list(TierLayout.records(of: url)).keys {
-            if let (_, name) = TierLayout.split(key, prefix: TierLayout.records),
-                let generation = TierGeneration(name: name)
-            {
-                return generation
-            }
+            if let (_, generation) = TierLayout.record(key) { return generation }
         }
         return nil
     }

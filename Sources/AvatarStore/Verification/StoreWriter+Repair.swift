@@ -131,13 +131,8 @@ extension StoreWriter {
         return try files.withSource(at: path) { source in
             do {
                 let image = try inspector.inspect(source)
-                return UnlistedDocument(
-                    path: path,
-                    sizeBytes: source.byteCount,
-                    sha256: digest,
-                    image: image,
-                    label: label
-                )
+                let record = FileRecord(unlisted: path, in: .documents, source.byteCount, image)
+                return UnlistedDocument(record: record, sha256: digest, label: label)
             } catch is ImageRejection {
                 return nil
             }
@@ -211,21 +206,7 @@ extension StoreWriter {
 
 /// A sound document of the store that no row names.
 private struct UnlistedDocument {
-    package let path: String
-    let sizeBytes: Int
+    let record: FileRecord
     let sha256: [UInt8]
-    package let image: ImageDescription
     let label: FileLabel
-
-    var record: FileRecord {
-        FileRecord(
-            id: 0,
-            storageClass: .documents,
-            path: path,
-            sizeBytes: sizeBytes,
-            mediaType: image.format.mediaType,
-            width: image.width,
-            height: image.height
-        )
-    }
 }

@@ -1,7 +1,7 @@
 import AvatarCore
 import AvatarMigrations
 import AvatarSQLite
-import Foundation
+import AvatarFoundation
 
 /// A file that this program may use as its index, and the connection that has checked it.
 ///
@@ -51,10 +51,10 @@ extension AvatarIndex {
         var information = stat()
         guard stat(path, &information) != 0 else { return }
         let temporary = path + "-new-\(UUID().uuidString)"
-        let file = Foundation.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
+        let file = AvatarFoundation.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
         // If the place is not usable, SQLite's own message is better.
         guard file >= 0 else { return }
-        Foundation.close(file)
+        AvatarFoundation.close(file)
         link(temporary, path)
         unlink(temporary)
         synchronizeFolder(of: path)
@@ -62,11 +62,11 @@ extension AvatarIndex {
 
     /// Makes the names in the directory of `path` durable. SQLite does so for its own files, but not for this one.
     static func synchronizeFolder(of path: String) {
-        let folder = Foundation.open((path as NSString).deletingLastPathComponent, O_RDONLY | O_CLOEXEC)
+        let folder = AvatarFoundation.open(path.parentPath, O_RDONLY | O_CLOEXEC)
         // SQLite reports a folder that cannot be opened when it makes its log there.
         guard folder >= 0 else { return }
         fsync(folder)
-        Foundation.close(folder)
+        AvatarFoundation.close(folder)
     }
 
     /// Checks that this program may use the file at `path`, if it exists; nothing is made or changed.
@@ -96,7 +96,7 @@ extension AvatarIndex {
             return CheckedIndex(reader: connection, isComplete: isComplete, identity: FileIdentity(path))
         } catch let error as AvatarStoreError where error.code == .storage {
             // Even reading takes shared memory beside it, which SQLite only says it cannot open.
-            let folder = (path as NSString).deletingLastPathComponent
+            let folder = path.parentPath
             guard access(folder, W_OK) != 0 else { throw error }
             let reason = errno
             let remedy = reason == EROFS ? " Mount that file system for writing, then try again." : ""

@@ -3,7 +3,7 @@ public import AvatarCore
 import AvatarFiles
 import AvatarImages
 import AvatarIndex
-import Foundation
+import AvatarFoundation
 
 /// The result of an import, or of its preview.
 public struct ImportReport: Hashable, Sendable {

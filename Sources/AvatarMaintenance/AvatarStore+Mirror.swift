@@ -3,7 +3,7 @@ public import AvatarCore
 import AvatarFiles
 import AvatarImages
 import AvatarIndex
-import Foundation
+import AvatarFoundation
 
 extension AvatarStore {
     /// Makes `directory` a mirror of the stored pictures, for a web server or a copying program: writes what is new or

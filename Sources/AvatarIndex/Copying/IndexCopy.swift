@@ -1,6 +1,6 @@
 import AvatarCore
 import AvatarSQLite
-import Foundation
+import AvatarFoundation
 
 /// A copy of an index that is to become the index of another store. Only its maker has it open.
 ///
@@ -118,10 +118,10 @@ package final class IndexCopy: Sendable {
     ///
     /// A failure is not reported here: SQLite meets it next and gives the reason.
     private static func makeFile(at path: String, mode: UInt32) throws {
-        let file = Foundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
+        let file = AvatarFoundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
         // If the place is not usable, SQLite's own message is better.
         guard file >= 0 else { return }
-        Foundation.close(file)
+        AvatarFoundation.close(file)
     }
 
     /// Opens the copy for writing, without a WAL and without synchronization: the copy is thrown away if its maker is

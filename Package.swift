@@ -96,6 +96,8 @@ let package = Package(
             dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")],
             swiftSettings: swiftSettings
         ),
+        // FoundationEssentials and the C library, re-exported to the modules that need them.
+        .target(name: "AvatarFoundation", swiftSettings: swiftSettings),
         // The hash functions of the system's OpenSSL.
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         // SHA-256 and MD5, from CryptoKit or OpenSSL: all that the store needs of a cryptographic library.
@@ -132,6 +134,7 @@ let package = Package(
             name: "AvatarIndex",
             dependencies: [
                 "AvatarCore",
+                "AvatarFoundation",
                 "AvatarMigrations",
                 "AvatarSQLite",
             ],
@@ -143,6 +146,7 @@ let package = Package(
             name: "AvatarFiles",
             dependencies: [
                 "AvatarCore",
+                "AvatarFoundation",
                 "AvatarImages",
                 "CAvatarSystem",
                 "AvatarDigest",
@@ -152,7 +156,10 @@ let package = Package(
         // What both origin clients share: rules for hosts, addresses and proxies, redirects, name lookup. No sockets.
         .target(
             name: "AvatarOriginRules",
-            dependencies: ["AvatarCore", .product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: [
+                "AvatarCore", "AvatarFoundation", "CAvatarSystem",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             swiftSettings: swiftSettings
         ),
         // The system's libcurl.
@@ -174,6 +181,7 @@ let package = Package(
             name: "AvatarOrigin",
             dependencies: [
                 "AvatarCore",
+                "AvatarFoundation",
                 "AvatarOriginRules",
                 "CAvatarCurl",
                 "CAvatarSystem",
@@ -198,6 +206,7 @@ let package = Package(
             name: "AvatarStore",
             dependencies: [
                 "AvatarCore",
+                "AvatarFoundation",
                 "AvatarImages",
                 "AvatarIndex",
                 "AvatarFiles",
@@ -217,7 +226,7 @@ let package = Package(
         .target(
             name: "AvatarMaintenance",
             dependencies: [
-                "AvatarCore", "AvatarFiles", "AvatarImages", "AvatarIndex", "AvatarStore", "AvatarWriter",
+                "AvatarCore", "AvatarFiles", "AvatarFoundation", "AvatarImages", "AvatarIndex", "AvatarStore", "AvatarWriter",
                 .target(name: "AvatarOrigin", condition: trait("HTTPOrigin")),
             ],
             swiftSettings: swiftSettings
@@ -240,6 +249,7 @@ let package = Package(
                 "AvatarMaintenance",
                 "AvatarStore",
                 "AvatarCore",
+                "AvatarFoundation",
                 "AvatarPlaceholder",
                 "AvatarDigest",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -252,7 +262,9 @@ let package = Package(
         // A shared tier in a bucket of an S3-compatible object store. A separate product, because it needs libcurl.
         .target(
             name: "AvatarStoreS3",
-            dependencies: ["AvatarCore", "AvatarOrigin", "AvatarOriginRules", "CAvatarCurl", "AvatarDigest"],
+            dependencies: [
+                "AvatarCore", "AvatarFoundation", "AvatarOrigin", "AvatarOriginRules", "CAvatarCurl", "AvatarDigest",
+            ],
             swiftSettings: swiftSettings
         ),
         // Image types for application code: observable objects, decodable values and batches on one store.
@@ -276,7 +288,7 @@ let package = Package(
         ),
         .target(
             name: "AvatarContacts",
-            dependencies: ["AvatarCore", "AvatarImages", "AvatarDigest"],
+            dependencies: ["AvatarCore", "AvatarFoundation", "AvatarImages", "AvatarDigest"],
             swiftSettings: swiftSettings
         ),
         // The pull reader of the system's libxml2, which the first use loads.
@@ -291,8 +303,8 @@ let package = Package(
         .target(
             name: "AvatarAddressBooks",
             dependencies: [
-                "AvatarContacts", "AvatarCore", "AvatarFiles", "AvatarIndex", "AvatarOrigin", "AvatarOriginRules",
-                "AvatarStore",
+                "AvatarContacts", "AvatarCore", "AvatarFiles", "AvatarFoundation", "AvatarIndex", "AvatarOrigin",
+                "AvatarOriginRules", "AvatarStore",
                 "CAvatarXML",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
@@ -345,7 +357,7 @@ let package = Package(
         ),
         .target(
             name: "AvatarStoreTesting",
-            dependencies: ["AvatarStore", "AvatarFiles", "AvatarLoopback"],
+            dependencies: ["AvatarStore", "AvatarFiles", "AvatarFoundation", "AvatarLoopback", "CAvatarSystem"],
             swiftSettings: swiftSettings
         ),
         .executableTarget(
@@ -355,6 +367,7 @@ let package = Package(
                 "AvatarStore",
                 "AvatarAddressBooks",
                 "AvatarContacts",
+                "AvatarFoundation",
                 "AvatarPlaceholder",
                 "AvatarStoreHTTP",
                 "AvatarStoreS3",

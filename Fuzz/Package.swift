@@ -19,6 +19,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.4.0")
     ],
     targets: [
+        .target(name: "AvatarFoundation", swiftSettings: swiftSettings),
         .target(
             name: "AvatarCore",
             dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")],
@@ -29,12 +30,15 @@ let package = Package(
         .target(name: "AvatarImages", dependencies: ["AvatarCore"], swiftSettings: swiftSettings),
         .target(
             name: "AvatarContacts",
-            dependencies: ["AvatarCore", "AvatarImages", "AvatarDigest"],
+            dependencies: ["AvatarCore", "AvatarFoundation", "AvatarImages", "AvatarDigest"],
             swiftSettings: swiftSettings
         ),
         .target(
             name: "AvatarOriginRules",
-            dependencies: ["AvatarCore", .product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: [
+                "AvatarCore", "AvatarFoundation", "CAvatarSystem",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             swiftSettings: swiftSettings
         ),
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
@@ -43,7 +47,7 @@ let package = Package(
         .target(
             name: "AvatarOrigin",
             dependencies: [
-                "AvatarCore", "AvatarOriginRules", "CAvatarCurl", "CAvatarSystem",
+                "AvatarCore", "AvatarFoundation", "AvatarOriginRules", "CAvatarCurl", "CAvatarSystem",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: swiftSettings

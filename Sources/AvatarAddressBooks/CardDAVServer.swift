@@ -1,7 +1,7 @@
 public import AvatarCore
 public import AvatarOriginRules
 public import AvatarStore
-import Foundation
+import AvatarFoundation
 
 /// A CardDAV server (RFC 6352) with address books: `ContactSource.cardDAV(_:)` makes a source of a sync of it.
 ///

@@ -2,7 +2,7 @@ import AvatarContacts
 import AvatarCore
 import AvatarIndex
 public import AvatarStore
-import Foundation
+import AvatarFoundation
 
 extension ContactSource {
     /// A folder of vCards, as vdirsyncer, khard and the storages of Radicale and xandikos have it: all files below it whose names end
@@ -120,7 +120,7 @@ private struct CardFolderReader {
                         names.append(path)
                     }
                 }
-            } catch CocoaError.fileReadNoSuchFile where !below.isEmpty {
+            } catch let error as CocoaError where error.code == .fileReadNoSuchFile && !below.isEmpty {
                 // Another program has removed it meanwhile.
                 continue
             } catch {

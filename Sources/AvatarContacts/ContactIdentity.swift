@@ -1,6 +1,5 @@
 internal import AvatarCore
 internal import AvatarDigest
-internal import Foundation
 
 /// The identity of a contact whose record has no id: a hash of its names, e-mail addresses, telephone numbers and such.
 ///
@@ -64,7 +63,7 @@ struct ContactIdentity {
 
     /// Removes the differences in spelling between programs: Unicode normalization, schemes, case and punctuation.
     private static func plain(_ value: String, _ spelling: Spelling) -> String {
-        let value = value.precomposedStringWithCanonicalMapping
+        let value = value.composed
         switch spelling {
         case .email:
             return value.lowercased().replacing(/^mailto:/, with: "")

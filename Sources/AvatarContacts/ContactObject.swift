@@ -1,5 +1,5 @@
 internal import AvatarCore
-internal import Foundation
+internal import AvatarFoundation
 
 /// A contact as an object in a JSON or NDJSON list. Unknown fields are ignored.
 ///

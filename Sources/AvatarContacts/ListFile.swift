@@ -1,5 +1,5 @@
 package import AvatarCore
-internal import Foundation
+internal import AvatarFoundation
 
 /// The bytes of a list, in memory or in a file. Any range can be read any number of times.
 struct ListSource: Sendable {
@@ -70,7 +70,7 @@ final class ListFile: Sendable {
     /// - Throws: `unreadableList` if it cannot be opened or is a directory.
     static func open(_ path: String) throws(AvatarStoreError) -> ListFile {
         let descriptor = try retrying("cannot open the list", list: path) {
-            Foundation.open(path, O_RDONLY | O_CLOEXEC)
+            AvatarFoundation.open(path, O_RDONLY | O_CLOEXEC)
         }
         return try ListFile(descriptor: descriptor, name: path)
     }
@@ -185,7 +185,7 @@ extension ListFile {
         let problem = "cannot create a temporary copy of the list in \(directory.path)"
         let path = directory.appending(path: "avatars-list-\(UUID().uuidString)").path
         let descriptor = try retrying(problem, list: name) {
-            Foundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR)
+            AvatarFoundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR)
         }
         guard unlink(path) == 0 else {
             let number = errno
@@ -213,7 +213,7 @@ extension ListFile {
         while !rest.isEmpty {
             rest = rest.dropFirst(
                 try retrying("cannot write the temporary copy of the list", list: name) {
-                    rest.withUnsafeBytes { Foundation.write(output, $0.baseAddress, $0.count) }
+                    rest.withUnsafeBytes { AvatarFoundation.write(output, $0.baseAddress, $0.count) }
                 }
             )
         }

@@ -1,5 +1,5 @@
 internal import AvatarCore
-internal import Foundation
+internal import AvatarFoundation
 
 /// The fields of a JSON object that needs no general decoder, which takes several times as long.
 ///

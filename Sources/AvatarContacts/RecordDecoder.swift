@@ -1,5 +1,5 @@
 internal import AvatarCore
-internal import Foundation
+internal import AvatarFoundation
 
 /// Cuts the text of a list into its records, one implementation per format.
 ///

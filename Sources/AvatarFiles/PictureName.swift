@@ -1,7 +1,7 @@
 package import AvatarCore
 import AvatarDigest
 package import AvatarImages
-import Foundation
+import AvatarFoundation
 
 /// File names for exported pictures: derived from the image's name, and valid on all common systems.
 package enum PictureName {
@@ -46,7 +46,7 @@ package enum PictureName {
     /// The image name for an imported file `name`: without its extension, in Unicode's composed form (NFC).
     package static func imageName(ofFile name: String) -> String {
         let stem = name.utf8.lastIndex(of: UInt8(ascii: ".")).map { String(name[..<$0]) } ?? name
-        return (stem.isEmpty ? name : stem).precomposedStringWithCanonicalMapping
+        return (stem.isEmpty ? name : stem).composed
     }
 
     /// The name without its extension: safe on all common systems, at most `maximumBytes` long, and never empty.
@@ -55,7 +55,7 @@ package enum PictureName {
         if stem.lowercased().hasSuffix("." + format.fileExtension) { stem.removeLast(format.fileExtension.count + 1) }
         while stem.utf8.count > maximumBytes { stem.removeLast() }
         // A leading dot hides the file, a leading dash looks like an option, and Windows drops trailing dots and spaces.
-        stem = stem.trimmingCharacters(in: CharacterSet(charactersIn: ".- "))
+        stem = stem.trimmed { ".- ".unicodeScalars.contains($0) }
         if stem.isEmpty { stem = "image" }
         let device = stem.prefix { $0 != "." }.lowercased()
         return devices.contains(device) ? "_" + stem : stem
@@ -77,13 +77,13 @@ package enum PictureName {
         if key.isOwnImage { return String(Substring(text.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst())) }
         guard key.isURL else { return text }
         let path = text.prefix { $0 != "?" }.split(separator: "/").dropFirst(2)
-        return path.last.map { $0.removingPercentEncoding ?? String($0) } ?? key.host?.name ?? "image"
+        return path.last.map { $0.percentDecoded ?? String($0) } ?? key.host?.name ?? "image"
     }
 
     /// `text` with an underscore in place of each character other than letters, digits, marks, spaces and `-_.`.
     private static func safe(_ text: String) -> String {
         var safe = String.UnicodeScalarView()
-        for scalar in text.precomposedStringWithCanonicalMapping.unicodeScalars {
+        for scalar in text.composed.unicodeScalars {
             switch scalar.properties.generalCategory {
             case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter,
                 .nonspacingMark, .spacingMark, .decimalNumber, .letterNumber, .otherNumber:

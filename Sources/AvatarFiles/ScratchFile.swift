@@ -1,5 +1,5 @@
 package import AvatarCore
-import Foundation
+import AvatarFoundation
 
 #if canImport(Glibc)
 import Glibc

@@ -1,5 +1,9 @@
 public import AvatarStore
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
 public import Foundation
+#endif
 
 /// The methods of ``FetchableImage`` with completion handlers.
 ///

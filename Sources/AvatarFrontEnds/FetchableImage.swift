@@ -1,5 +1,9 @@
 public import AvatarStore
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
 public import Foundation
+#endif
 
 /// Adds fetching, saving and deleting of images to any type that has a store.
 ///

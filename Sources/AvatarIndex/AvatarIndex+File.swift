@@ -1,7 +1,7 @@
 import AvatarCore
 import AvatarMigrations
 import AvatarSQLite
-import Foundation
+import AvatarFoundation
 
 /// A file that this program may use as its index, and the connection that has checked it.
 ///
@@ -53,7 +53,7 @@ extension AvatarIndex {
             return CheckedIndex(reader: connection, isComplete: isComplete, identity: FileIdentity(path))
         } catch let error as AvatarStoreError where error.code == .storage {
             // Even reading takes shared memory beside it, which SQLite only says it cannot open.
-            let folder = (path as NSString).deletingLastPathComponent
+            let folder = path.parentPath
             guard access(folder, W_OK) != 0 else { throw error }
             let reason = errno
             let remedy = reason == EROFS ? " Mount that file system for writing, then try again." : ""

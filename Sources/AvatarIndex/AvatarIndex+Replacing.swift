@@ -1,13 +1,13 @@
 import AvatarCore
-import Foundation
+import AvatarFoundation
 
 /// Puts a new index in the place of one that is damaged or lost.
 extension AvatarIndex {
     /// Renames the index at `path`, with its log, to `index.sqlite.damaged-TIME`. Files that do not exist are skipped.
     package static func setAside(at path: String) throws {
-        let formatter = ISO8601DateFormatter()
-        formatter.formatOptions = [.withYear, .withMonth, .withDay, .withTime, .withTimeZone]
-        let target = path + ".damaged-" + formatter.string(from: Date())
+        // Such as 20250309T140507Z.
+        let time = systemTime().iso8601.filter { $0 != "-" && $0 != ":" }.prefix { $0 != "." }
+        let target = path + ".damaged-\(time)Z"
         for suffix in ["", "-wal", "-shm"] {
             guard rename(path + suffix, target + suffix) == 0 || errno == ENOENT else {
                 throw AvatarStoreError(
@@ -49,8 +49,8 @@ extension AvatarIndex {
     ///
     /// - Returns: the paths of those that could not be removed; the folder itself if it cannot be listed.
     package func removeSetAside() -> [String] {
-        let folder = (path as NSString).deletingLastPathComponent
-        let prefix = (path as NSString).lastPathComponent + ".damaged-"
+        let folder = path.parentPath
+        let prefix = path.lastPathPart + ".damaged-"
         let names: [String]
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: folder)

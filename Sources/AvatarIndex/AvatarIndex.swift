@@ -1,7 +1,7 @@
 package import AvatarCore
 import AvatarMigrations
 import AvatarSQLite
-import Foundation
+import AvatarFoundation
 import Synchronization
 
 /// The metadata database: the only module that holds SQL.

@@ -2,7 +2,7 @@ public import AvatarStore
 public import AvatarCore
 package import AvatarFiles
 import AvatarIndex
-import Foundation
+import AvatarFoundation
 
 /// The result of a backup or a restore.
 public struct BackupReport: Hashable, Sendable {

@@ -3,8 +3,8 @@ public import AvatarCore
 import AvatarFiles
 import AvatarImages
 import AvatarIndex
+import AvatarFoundation
 import AvatarWriter
-import Foundation
 
 /// The result of an import, or of its preview.
 public struct ImportReport: Hashable, Sendable {

@@ -2,7 +2,7 @@ public import AvatarStore
 public import AvatarCore
 import AvatarFiles
 import AvatarIndex
-import Foundation
+import AvatarFoundation
 
 extension AvatarStore {
     /// One page of the entries that match `query`.

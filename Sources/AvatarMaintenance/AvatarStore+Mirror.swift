@@ -3,8 +3,8 @@ public import AvatarCore
 import AvatarFiles
 import AvatarImages
 import AvatarIndex
+import AvatarFoundation
 import AvatarWriter
-import Foundation
 
 extension AvatarStore {
     /// Makes `directory` a mirror of the stored pictures, for a web server or a copying program: writes what is new or

@@ -1,4 +1,4 @@
-import Foundation
+import AvatarFoundation
 
 /// A contact with its picture as a vCard 3.0 (RFC 2426), the version that address books exchange.
 enum ContactCard {

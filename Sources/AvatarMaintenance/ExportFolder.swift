@@ -1,7 +1,7 @@
 import AvatarStore
 package import AvatarCore
 import AvatarFiles
-import Foundation
+import AvatarFoundation
 
 /// The places of the exported images in the manifest. An image costs about 50 bytes of memory, whatever its key and its name are.
 struct ExportedPictures {

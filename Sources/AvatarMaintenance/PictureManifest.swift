@@ -1,7 +1,7 @@
 import AvatarStore
 import AvatarCore
 import AvatarFiles
-import Foundation
+import AvatarFoundation
 
 /// The file `manifest.jsonl` in a folder of exported images: one JSON object per line.
 enum PictureManifest {

@@ -1,6 +1,6 @@
 import AvatarCore
 import CAvatarCurl
-import Foundation
+import AvatarFoundation
 
 /// Certificates to trust: those in memory, and those in a folder by their hashes.
 struct Trust: Sendable {
@@ -79,11 +79,13 @@ struct TrustRoots: Sendable {
 
     /// Whether all certificates of the PEM text can be decoded, and there is one at least.
     private static func hasCertificates(_ data: Data) -> Bool {
-        let parts = String(decoding: data, as: UTF8.self).components(separatedBy: "-----BEGIN CERTIFICATE-----")
-            .dropFirst()
+        let parts = String(decoding: data, as: UTF8.self).split(
+            separator: "-----BEGIN CERTIFICATE-----",
+            omittingEmptySubsequences: false
+        ).dropFirst()
         return !parts.isEmpty
             && parts.allSatisfy { part in
-                guard let end = part.range(of: "-----END CERTIFICATE-----") else { return false }
+                guard let end = part.firstRange(of: "-----END CERTIFICATE-----") else { return false }
                 let text = part[..<end.lowerBound].filter { !$0.isWhitespace }
                 // A certificate is a sequence in DER.
                 return Data(base64Encoded: String(text))?.first == 0x30

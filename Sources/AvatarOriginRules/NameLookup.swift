@@ -1,5 +1,5 @@
 package import AvatarCore
-import Foundation
+import CAvatarSystem
 import Synchronization
 
 /// Looks up the addresses of host names, on threads of its own. Callers that want the same name share one lookup, and
@@ -73,14 +73,39 @@ package final class NameLookup: Sendable {
 
     /// Starts a thread that looks up `name`, and then the names in the queue.
     private func startThread(_ name: String) {
-        Thread.detachNewThread { [self] in
-            var next: String? = name
-            while let name = next {
-                let answer = resolver.ask(name)
-                let (waiters, following) = state.withLock { $0.finish(name, answer, at: .now) }
-                for waiter in waiters { waiter.resume(returning: answer) }
-                next = following
-            }
+        let context = Unmanaged.passRetained(Lookups(self, first: name))
+        let error = avatar_start_thread(
+            { context in
+                guard let context else { return }
+                let lookups = Unmanaged<Lookups>.fromOpaque(context).takeRetainedValue()
+                lookups.table.lookUp(lookups.first) { lookups.table.resolver.ask($0) }
+            },
+            context.toOpaque()
+        )
+        guard error != 0 else { return }
+        context.release()
+        // A system without a thread to spare gets no response either.
+        lookUp(name) { _ in .noAnswer }
+    }
+
+    /// The work of a thread.
+    private final class Lookups: Sendable {
+        let table: NameLookup
+        let first: String
+
+        init(_ table: NameLookup, first: String) {
+            (self.table, self.first) = (table, first)
+        }
+    }
+
+    /// Asks for `name`, and then for the names in the queue.
+    private func lookUp(_ name: String, _ ask: (String) -> Answer) {
+        var next: String? = name
+        while let name = next {
+            let answer = ask(name)
+            let (waiters, following) = state.withLock { $0.finish(name, answer, at: .now) }
+            for waiter in waiters { waiter.resume(returning: answer) }
+            next = following
         }
     }
 

@@ -1,5 +1,5 @@
 package import AvatarCore
-import Foundation
+import AvatarFoundation
 
 /// The hosts that the client contacts directly instead of through the proxy, as in the variable `NO_PROXY`.
 ///

@@ -1,5 +1,5 @@
 public import AvatarCore
-import Foundation
+import AvatarFoundation
 
 /// The proxies for http and https URLs, and the hosts that need none.
 public struct ProxySettings: Hashable, Sendable {
@@ -117,9 +117,9 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
     /// - Throws: `invalidConfiguration` for another scheme, and for text without a valid host. The message does not
     ///   contain the credentials.
     public init(_ text: String) throws(AvatarStoreError) {
-        var rest = text.trimmingCharacters(in: .whitespaces)
+        var rest = String(text.withoutBlanks)
         scheme = .http
-        if let mark = rest.range(of: "://") {
+        if let mark = rest.firstRange(of: "://") {
             let name = rest[..<mark.lowerBound].lowercased()
             guard let known = Scheme(rawValue: name) else {
                 // Text before "://" that is not a scheme may be a password.
@@ -165,7 +165,7 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func decoded(_ text: Substring) -> String {
-        text.removingPercentEncoding ?? String(text)
+        text.percentDecoded ?? String(text)
     }
 
     private static func unusable(_ why: String) -> AvatarStoreError {

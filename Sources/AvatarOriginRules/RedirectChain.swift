@@ -1,5 +1,5 @@
 package import AvatarCore
-import Foundation
+import AvatarFoundation
 package import HTTPTypes
 
 /// The redirects of one fetch: the current hop, the hops before it, and their cookies.

@@ -1,10 +1,18 @@
 #if canImport(Combine)
 public import AvatarStore
 public import Combine
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
 public import Foundation
+#endif
 #elseif OpenCombine
 public import AvatarStore
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
 public import Foundation
+#endif
 public import OpenCombine
 #endif
 

@@ -1,8 +1,8 @@
 @_exported public import AvatarCore
 package import AvatarFiles
 package import AvatarIndex
+import AvatarFoundation
 package import AvatarWriter
-import Foundation
 
 #if HTTPOrigin
 @_exported public import AvatarOrigin
@@ -354,8 +354,9 @@ package enum ReadOnlyIndex {
     /// - Throws: `readOnly` if the write-ahead log holds changes, which an immutable index would not show.
     private static func requireEmptyWAL(_ layout: StoreLayout, _ reason: String) throws {
         let wal = layout.indexPath + "-wal"
-        guard FileManager.default.fileExists(atPath: wal) else { return }
-        guard try FileManager.default.attributesOfItem(atPath: wal)[.size] as? Int == 0 else {
+        var status = stat()
+        guard stat(wal, &status) == 0 else { return }
+        guard status.st_size == 0 else {
             throw AvatarStoreError(
                 .readOnly,
                 "The index cannot be read: \(reason), and its write-ahead log holds changes. Make the directory writable "

@@ -1,5 +1,5 @@
 import AvatarCore
-import Foundation
+import AvatarFoundation
 import Synchronization
 
 /// The value of the Date field (RFC 9110 section 6.6.1), made once per second.

@@ -1,4 +1,4 @@
-import Foundation
+import AvatarFoundation
 
 /// JSON as the routes give it: sorted fields, and slashes as they are.
 enum JSONText {

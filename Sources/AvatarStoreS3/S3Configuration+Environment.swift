@@ -1,5 +1,9 @@
 public import AvatarCore
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
 public import Foundation
+#endif
 
 extension S3Configuration {
     /// A configuration from a URL such as `s3://BUCKET/PREFIX` and the environment variables of the AWS tools.

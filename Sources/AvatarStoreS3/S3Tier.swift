@@ -1,5 +1,5 @@
 public import AvatarCore
-import Foundation
+import AvatarFoundation
 
 /// A shared tier in a bucket of Amazon S3 or a compatible service, over libcurl 7.87 or later.
 ///

@@ -1,5 +1,5 @@
 import AvatarCore
-import Foundation
+import AvatarFoundation
 
 /// The credentials file of the AWS tools: `[PROFILE]` headers, each followed by lines `name = value`.
 struct SharedCredentialsFile {
@@ -10,7 +10,7 @@ struct SharedCredentialsFile {
 
     /// The file and the profile that the environment names.
     init(_ variables: [String: String]) {
-        let home = variables["HOME"] ?? NSHomeDirectory()
+        let home = variables["HOME"] ?? FileManager.default.homeDirectoryForCurrentUser.path
         path = variables["AWS_SHARED_CREDENTIALS_FILE"] ?? home + "/.aws/credentials"
         profile = variables["AWS_PROFILE"] ?? "default"
     }
@@ -45,13 +45,13 @@ struct SharedCredentialsFile {
         var values: [String: String] = [:]
         var isInProfile = false
         for line in text.split(whereSeparator: \.isNewline) {
-            let line = line.trimmingCharacters(in: .whitespaces)
+            let line = line.withoutWhiteSpace
             guard let first = line.first, first != "#", first != ";" else { continue }
             if first == "[", line.hasSuffix("]") {
-                isInProfile = line.dropFirst().dropLast().trimmingCharacters(in: .whitespaces) == profile
+                isInProfile = line.dropFirst().dropLast().withoutWhiteSpace == profile
             } else if isInProfile, let sign = line.firstIndex(of: "=") {
-                let value = line[line.index(after: sign)...].trimmingCharacters(in: .whitespaces)
-                if !value.isEmpty { values[line[..<sign].trimmingCharacters(in: .whitespaces).lowercased()] = value }
+                let value = line[line.index(after: sign)...].withoutWhiteSpace
+                if !value.isEmpty { values[line[..<sign].withoutWhiteSpace.lowercased()] = value }
             }
         }
         return values

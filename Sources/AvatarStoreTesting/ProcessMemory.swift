@@ -1,5 +1,5 @@
 #if os(Linux)
-import Foundation
+import AvatarFoundation
 
 /// The physical memory of this process, as Linux reports it in `/proc/self/status`.
 public enum ProcessMemory {
@@ -17,9 +17,7 @@ public enum ProcessMemory {
     ///
     /// - Throws: `CocoaError` if `/proc/self/clear_refs` cannot be written.
     public static func resetPeak() throws {
-        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: "/proc/self/clear_refs"))
-        try file.write(contentsOf: Data("5".utf8))
-        try file.close()
+        try Data("5".utf8).write(to: URL(fileURLWithPath: "/proc/self/clear_refs"))
     }
 
     private static func value(of name: String) throws -> Int {

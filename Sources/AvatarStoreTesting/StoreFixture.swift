@@ -1,7 +1,7 @@
 package import AvatarFiles
 @_exported public import AvatarLoopback
 public import AvatarStore
-import Foundation
+import AvatarFoundation
 
 /// An open store in a directory of its own, a loopback origin and a clock that the test moves.
 ///
@@ -40,7 +40,7 @@ public struct StoreFixture: Sendable {
         _ configure: (inout AvatarStore.Configuration) -> Void = { _ in },
         _ body: (StoreFixture) async throws -> Result
     ) async throws -> Result {
-        let directory = NSTemporaryDirectory() + "avatar-store-" + UUID().uuidString
+        let directory = FileManager.default.temporaryDirectory.path + "/avatar-store-" + UUID().uuidString
         let clock = ManualClock()
         var configuration = configuration(directory, clock)
         configure(&configuration)
@@ -100,12 +100,21 @@ public struct StoreFixture: Sendable {
     public func files(in storageClass: StorageClass) -> [String: Int] {
         let root = store.configuration.layout.root(of: storageClass)
         var files: [String: Int] = [:]
-        for case let path as String in FileManager.default.enumerator(atPath: root) ?? .init() {
+        for path in Self.paths(below: root) {
             var information = stat()
             guard lstat(root + "/" + path, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { continue }
             files[path] = Int(information.st_size)
         }
         return files
+    }
+
+    private static func paths(below root: String) -> [String] {
+        do {
+            return try FileManager.default.subpathsOfDirectory(atPath: root)
+        } catch {
+            // A root that is not there has no files.
+            return []
+        }
     }
 
     private static func configuration(_ directory: String, _ clock: ManualClock) -> AvatarStore.Configuration {

@@ -2,7 +2,7 @@ import ArgumentParser
 import AvatarStore
 import CSQLite
 import Dispatch
-import Foundation
+import AvatarFoundation
 
 #if !Command
 #error("The program `avatars` needs the package trait `Command`, which is on by default: add it to --traits.")
@@ -82,22 +82,22 @@ struct Avatars: ParsableCommand {
             }
             UnknownVariables.warn()
             if let command = command as? any MostlySynchronousCommand, try command.runAtOnce() {
-                Foundation.exit(ExitCode.success.rawValue)
+                AvatarFoundation.exit(ExitCode.success.rawValue)
             }
             if let command = command as? any AsyncParsableCommand { run(command, until: interruption) }
             // A synchronous command is over sooner than a second thread would start.
             var synchronous = command
             try synchronous.run()
-            Foundation.exit(ExitCode.success.rawValue)
+            AvatarFoundation.exit(ExitCode.success.rawValue)
         } catch {
-            Foundation.exit(ending(for: error).rawValue)
+            AvatarFoundation.exit(ending(for: error).rawValue)
         }
     }
 
     /// Prints `reason` and ends the program with exit code 2, before any command runs.
     private static func refuse(_ reason: String) -> Never {
         Message.error(reason)
-        Foundation.exit(ExitCode.couldNotRun.rawValue)
+        AvatarFoundation.exit(ExitCode.couldNotRun.rawValue)
     }
 
     /// Runs `command` and ends the program with its exit code; a signal that `interruption` receives cancels it.
@@ -112,7 +112,7 @@ struct Avatars: ParsableCommand {
         interruption.handle(signals) { work.cancel() }
         Task(priority: .medium) {
             let status = await work.value
-            Foundation.exit(interruption.exitStatus ?? status.rawValue)
+            AvatarFoundation.exit(interruption.exitStatus ?? status.rawValue)
         }
         dispatchMain()
     }

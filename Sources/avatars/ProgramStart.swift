@@ -1,6 +1,6 @@
 import ArgumentParser
 import CAvatarSystem
-import Foundation
+import AvatarFoundation
 
 /// The arguments of the program.
 enum ProgramArguments {

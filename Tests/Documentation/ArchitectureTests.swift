@@ -70,8 +70,8 @@ struct ArchitectureTests {
 
     @Test func theManifestListsTheImports() throws {
         let system: Set = [
-            "Combine", "CoreGraphics", "CoreText", "CryptoKit", "Darwin", "Dispatch", "Foundation", "Glibc", "ImageIO",
-            "Observation",
+            "Combine", "CoreGraphics", "CoreText", "CryptoKit", "Darwin", "Dispatch", "Foundation",
+            "FoundationEssentials", "Glibc", "ImageIO", "Observation",
             "SwiftUI", "Synchronization",
         ]
         // Targets in C have no imports.
@@ -79,6 +79,21 @@ struct ArchitectureTests {
         for target in targets where !target.targets.union(target.products).isEmpty {
             let imports = try Self.imports(in: target.path).subtracting(system)
             #expect(imports == target.targets.union(target.products), "\(target.name)")
+        }
+    }
+
+    /// Foundation would link the tables of ICU into each program.
+    @Test func noSourceImportsFoundationWhereItsEssentialsAre() throws {
+        // Both branches import; the second is for systems without the part.
+        let start = "#if canImport(FoundationEssentials)\n"
+        let choice = /[^#\n]*\n#else\n(?:@_exported )?(?:public )?import Foundation\n#endif\n/
+        let anyImport = /(?m:^)[^\/\n]*\bimport (?:\w+ )?Foundation(?:\.\w+)?(?m:$)/
+        for page in try Page.all(in: "Sources") where page.path.hasSuffix(".swift") {
+            // Its code is for systems that have Foundation anyway.
+            if page.path.hasSuffix("Canvas+CoreText.swift") { continue }
+            let rest = page.text.split(separator: start, omittingEmptySubsequences: false)
+                .map { $0.replacing(choice, with: "", maxReplacements: 1) }.joined(separator: "\n")
+            #expect(rest.matches(of: anyImport).isEmpty, "\(page.path)")
         }
     }
 

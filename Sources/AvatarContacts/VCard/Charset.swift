@@ -1,5 +1,3 @@
-internal import Foundation
-
 /// A charset of values in vCards.
 enum Charset: Equatable {
     case utf8
@@ -10,14 +8,20 @@ enum Charset: Equatable {
     case windows1252
     /// UTF-16. A byte order mark overrides the byte order.
     case utf16(isBigEndian: Bool)
-    /// A charset that Foundation converts.
-    case other(String.Encoding)
+    case iso2022JP
+    case single(SingleByteCharset)
+    case system(SystemCharset)
 
-    /// Looks up a charset by name, ignoring case, hyphens and underscores. The result is `nil` for an unknown charset.
+    /// Looks up a charset by name, ignoring case, hyphens and underscores. The result is `nil` for an unknown charset, and for one
+    /// that this system cannot convert.
     init?(_ name: String) {
         let letters = name.utf8.map(\.uppercased).filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "_") }
         guard let charset = Self.names[String(decoding: letters.trimmed, as: UTF8.self)] else { return nil }
-        self = charset
+        switch charset {
+        case .system(let system) where !system.isKnown: return nil
+        case .iso2022JP where !SystemCharset.shiftJIS.isKnown: return nil
+        default: self = charset
+        }
     }
 
     /// Converts `bytes` to text; `nil` if they are not valid in this charset.
@@ -26,7 +30,9 @@ enum Charset: Equatable {
         case .utf8: String(validating: bytes, as: UTF8.self)
         case .windows1252: String(String.UnicodeScalarView(bytes.map(Windows1252.scalar)))
         case .utf16(let isBigEndian): Self.utf16Text(of: bytes, isBigEndian: isBigEndian)
-        case .other(let encoding): String(bytes: bytes, encoding: encoding)
+        case .iso2022JP: ISO2022JP.text(of: bytes)
+        case .single(let charset): charset.text(of: bytes)
+        case .system(let charset): charset.text(of: bytes)
         }
     }
 
@@ -51,26 +57,21 @@ enum Charset: Equatable {
         "WINDOWS1252": .windows1252, "CP1252": .windows1252, "XCP1252": .windows1252, "1252": .windows1252,
         "UTF16": .utf16(isBigEndian: true), "UTF16BE": .utf16(isBigEndian: true),
         "UTF16LE": .utf16(isBigEndian: false),
-        "ISO88592": .other(.isoLatin2), "LATIN2": .other(.isoLatin2),
-        "ISO88595": .coreFoundation(0x0205), "ISO88597": .coreFoundation(0x0207),
-        "ISO88599": .coreFoundation(0x0209), "LATIN5": .coreFoundation(0x0209),
-        "ISO885915": .coreFoundation(0x020F), "LATIN9": .coreFoundation(0x020F),
-        "WINDOWS1250": .other(.windowsCP1250), "CP1250": .other(.windowsCP1250),
-        "WINDOWS1251": .other(.windowsCP1251), "CP1251": .other(.windowsCP1251),
-        "WINDOWS1253": .other(.windowsCP1253), "CP1253": .other(.windowsCP1253),
-        "WINDOWS1254": .other(.windowsCP1254), "CP1254": .other(.windowsCP1254),
-        "KOI8R": .coreFoundation(0x0A02),
-        "SHIFTJIS": .other(.shiftJIS), "SJIS": .other(.shiftJIS), "XSJIS": .other(.shiftJIS),
-        "MSKANJI": .other(.shiftJIS), "WINDOWS31J": .other(.shiftJIS), "CP932": .other(.shiftJIS),
-        "ISO2022JP": .other(.iso2022JP),
-        "GB2312": .coreFoundation(0x0632), "GBK": .coreFoundation(0x0632), "GB18030": .coreFoundation(0x0632),
-        "CP936": .coreFoundation(0x0632), "BIG5": .coreFoundation(0x0A03), "EUCKR": .coreFoundation(0x0940),
+        "ISO88592": .single(.latin2), "LATIN2": .single(.latin2),
+        "ISO88595": .single(.latinCyrillic), "ISO88597": .single(.latinGreek),
+        "ISO88599": .single(.latin5), "LATIN5": .single(.latin5),
+        "ISO885915": .single(.latin9), "LATIN9": .single(.latin9),
+        "WINDOWS1250": .single(.windows1250), "CP1250": .single(.windows1250),
+        "WINDOWS1251": .single(.windows1251), "CP1251": .single(.windows1251),
+        "WINDOWS1253": .single(.windows1253), "CP1253": .single(.windows1253),
+        "WINDOWS1254": .single(.windows1254), "CP1254": .single(.windows1254),
+        "KOI8R": .single(.koi8r),
+        "SHIFTJIS": .system(.shiftJIS), "SJIS": .system(.shiftJIS), "XSJIS": .system(.shiftJIS),
+        "MSKANJI": .system(.shiftJIS), "WINDOWS31J": .system(.shiftJIS), "CP932": .system(.shiftJIS),
+        "ISO2022JP": .iso2022JP,
+        "GB2312": .system(.gb18030), "GBK": .system(.gb18030), "GB18030": .system(.gb18030),
+        "CP936": .system(.gb18030), "BIG5": .system(.big5), "EUCKR": .system(.eucKR),
     ]
-
-    /// An encoding without a constant in Foundation, by its `CFStringEncoding`.
-    private static func coreFoundation(_ number: UInt) -> Charset {
-        .other(String.Encoding(rawValue: 0x8000_0000 | number))
-    }
 }
 
 /// windows-1252 as in the WHATWG Encoding Standard, in which every byte is a character.

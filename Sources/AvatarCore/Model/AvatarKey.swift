@@ -1,4 +1,8 @@
-internal import Foundation
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
 
 /// The key of one image in the store: a normalised URL, the name of an own image, or a custom key.
 ///

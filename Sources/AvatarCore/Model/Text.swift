@@ -59,6 +59,59 @@ extension StringProtocol where SubSequence == Substring, UTF8View: Bidirectional
     }
 }
 
+extension StringProtocol where SubSequence == Substring, UnicodeScalarView: BidirectionalCollection {
+    /// The text without the characters at both ends for which `isDropped` is true.
+    package func trimmed(_ isDropped: (Unicode.Scalar) -> Bool) -> String {
+        guard let start = unicodeScalars.firstIndex(where: { !isDropped($0) }),
+            let last = unicodeScalars.lastIndex(where: { !isDropped($0) })
+        else { return "" }
+        return String(self[start..<unicodeScalars.index(after: last)])
+    }
+
+    /// The text without white space at both ends.
+    package var withoutWhiteSpace: String { trimmed(\.properties.isWhitespace) }
+
+    /// The text without percent-encoding; `nil` if an escape is not complete, or the result not UTF-8.
+    package var percentDecoded: String? {
+        var bytes: [UInt8] = []
+        var rest = Array(utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst().flatMap(Hexadecimal.value),
+                let low = rest.popFirst().flatMap(Hexadecimal.value)
+            else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}
+
+extension String {
+    /// The path of the folder that holds the file at this path; empty for a name alone.
+    package var parentPath: String {
+        let path = Self.withoutSlashes(utf8[...])
+        guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return path.isEmpty && !isEmpty ? "/" : "" }
+        let parent = Self.withoutSlashes(path[..<slash])
+        return parent.isEmpty ? "/" : String(Substring(parent))
+    }
+
+    /// The name of the file at this path.
+    package var lastPathPart: String {
+        let path = Self.withoutSlashes(utf8[...])
+        let slash = path.lastIndex(of: UInt8(ascii: "/"))
+        return String(Substring(slash.map { path[$0...].dropFirst() } ?? path))
+    }
+
+    /// The path without slashes at its end.
+    private static func withoutSlashes(_ path: Substring.UTF8View) -> Substring.UTF8View {
+        guard let last = path.lastIndex(where: { $0 != UInt8(ascii: "/") }) else { return path.prefix(0) }
+        return path[...last]
+    }
+}
+
 /// Byte counts for display.
 package enum ByteSize {
     /// `bytes` in decimal units with one digit after the point: `822 B`, `12.4 MB`. 1 MB is 1,000,000 bytes.

@@ -1,5 +1,3 @@
-internal import Foundation
-
 /// Normalises http and https URLs to the one spelling that is their key (RFC 3986 sections 6.2.2 and 6.2.3).
 ///
 /// A URL that is normalised already, as in most reads, is only scanned (`isNormalized`). Any other is parsed and
@@ -262,13 +260,12 @@ extension URLNormalization {
     /// The host in ASCII; an international name is encoded by IDNA.
     private func asciiName(_ host: [UInt8]) throws(AvatarStoreError) -> [UInt8] {
         guard host.contains(where: { $0 >= 0x80 }) else { return host }
-        var components = URLComponents()
-        components.host = String(validating: host, as: UTF8.self)
-        // If IDNA does not allow the name, Foundation falls back to percent-encoding, which is not a host name.
-        guard let encoded = components.encodedHost, !encoded.utf8.contains(UInt8(ascii: "%")) else {
+        guard let text = String(validating: host, as: UTF8.self), let name = IDNA.ascii(text),
+            name.allSatisfy(URLCharacterSet.host.contains)
+        else {
             throw refusal("has a host name that IDNA cannot encode in ASCII")
         }
-        return Array(encoded.utf8)
+        return name
     }
 
     /// The port after the colon; `nil` without a colon or without digits after it (RFC 3986 section 6.2.3).

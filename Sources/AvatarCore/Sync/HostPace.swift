@@ -1,4 +1,8 @@
-internal import Foundation
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
 
 /// The pace of the requests to one host: how many at a time, its window, and how many a second.
 ///

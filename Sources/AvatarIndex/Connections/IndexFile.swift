@@ -1,5 +1,5 @@
 import AvatarCore
-import Foundation
+import AvatarFoundation
 
 /// The file of an index, as the file system knows it.
 enum IndexFile {
@@ -18,10 +18,10 @@ enum IndexFile {
         var information = stat()
         guard stat(path, &information) != 0 else { return }
         let temporary = path + "-new-\(UUID().uuidString)"
-        let file = Foundation.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
+        let file = AvatarFoundation.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
         // If the place is not usable, SQLite's own message is better.
         guard file >= 0 else { return }
-        Foundation.close(file)
+        AvatarFoundation.close(file)
         link(temporary, path)
         unlink(temporary)
         synchronizeFolder(of: path)
@@ -29,11 +29,11 @@ enum IndexFile {
 
     /// Makes the names in the directory of `path` durable. SQLite does so for its own files, but not for this one.
     static func synchronizeFolder(of path: String) {
-        let folder = Foundation.open((path as NSString).deletingLastPathComponent, O_RDONLY | O_CLOEXEC)
+        let folder = AvatarFoundation.open(path.parentPath, O_RDONLY | O_CLOEXEC)
         // SQLite reports a folder that cannot be opened when it makes its log there.
         guard folder >= 0 else { return }
         fsync(folder)
-        Foundation.close(folder)
+        AvatarFoundation.close(folder)
     }
 
     /// SQLite would wait for a writer of a pipe that lies at `path`.

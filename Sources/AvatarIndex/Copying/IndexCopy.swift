@@ -1,6 +1,6 @@
 import AvatarCore
 import AvatarSQLite
-import Foundation
+import AvatarFoundation
 
 /// A copy of an index that is to become the index of another store. Only its maker has it open.
 ///

@@ -1,6 +1,6 @@
 import AvatarCore
 import AvatarSQLite
-import Foundation
+import AvatarFoundation
 
 /// Copies the file of an index in the state of one moment.
 enum IndexSnapshot {
@@ -53,9 +53,9 @@ enum IndexSnapshot {
     ///
     /// A failure is not reported here: SQLite meets it next and gives the reason.
     private static func makeFile(at path: String, mode: UInt32) throws {
-        let file = Foundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
+        let file = AvatarFoundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
         // If the place is not usable, SQLite's own message is better.
         guard file >= 0 else { return }
-        Foundation.close(file)
+        AvatarFoundation.close(file)
     }
 }

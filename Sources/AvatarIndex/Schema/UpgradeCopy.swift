@@ -1,5 +1,5 @@
 import AvatarCore
-import Foundation
+import AvatarFoundation
 
 /// The copy of an index that is kept beside it while its schema is upgraded: `index.sqlite.version-N`, where N is the
 /// version that the upgrade began with.
@@ -130,7 +130,7 @@ struct UpgradeCopy {
     private func requireRoom(for bytes: Int) throws {
         var information = statvfs()
         // Where the room cannot be asked for, a full disk is found when it is full.
-        guard statvfs((path as NSString).deletingLastPathComponent, &information) == 0 else { return }
+        guard statvfs(path.parentPath, &information) == 0 else { return }
         let (free, isEndless) = Int(clamping: information.f_bavail)
             .multipliedReportingOverflow(by: Int(clamping: information.f_frsize))
         guard !isEndless, free < bytes else { return }

@@ -1,5 +1,9 @@
 public import AvatarCore
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
 public import Foundation
+#endif
 
 /// The address of an image: its URL, as a string or as a `URL`, or its key (`AvatarKey`).
 public protocol AvatarAddress: Sendable {

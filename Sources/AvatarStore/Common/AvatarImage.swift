@@ -1,5 +1,9 @@
 public import AvatarCore
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
 public import Foundation
+#endif
 
 /// A stored or fetched image as a read returns it, without its bytes.
 public struct AvatarFile: Sendable {

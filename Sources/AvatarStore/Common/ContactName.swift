@@ -1,5 +1,4 @@
 import AvatarCore
-import Foundation
 
 extension String {
     /// The most bytes of a display name that the store keeps.
@@ -10,7 +9,7 @@ extension String {
     var displayName: String? {
         // Most names need no change; looking takes a tenth of trimming.
         if isPrintableASCII, utf8.count <= Self.mostNameBytes, first != " ", last != " " { return isEmpty ? nil : self }
-        var name = trimmingCharacters(in: Self.trimmed)
+        var name = trimmed(Self.isTrimmed)
         while name.utf8.count > Self.mostNameBytes { name.removeLast() }
         return name.isEmpty ? nil : name
     }
@@ -18,11 +17,16 @@ extension String {
     /// The text as names are ordered and searched: without case, accents and width, so that "zoe" finds "Zoë".
     var sortName: String {
         if isPrintableASCII { return lowercased() }
-        return folding(options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive], locale: nil)
+        return NameFolding.folded(self)
     }
 
-    /// The characters that `displayName` drops at the ends.
-    private static let trimmed = CharacterSet.whitespacesAndNewlines.union(.controlCharacters)
+    /// Whether `displayName` drops `scalar` at the ends: white space and what cannot be seen, but not the tags of flags.
+    private static func isTrimmed(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .spaceSeparator, .lineSeparator, .paragraphSeparator: scalar.value <= 0xFFFF
+        default: false
+        }
+    }
 
     /// Whether all characters are those of ASCII that are neither control characters nor accented.
     private var isPrintableASCII: Bool { utf8.allSatisfy { (0x20..<0x7F).contains($0) } }

@@ -1,6 +1,6 @@
 import AvatarCore
 import AvatarFiles
-import Foundation
+import AvatarFoundation
 
 /// Checks of places: for a backup, an export, or a new store.
 extension StoreLayout {

@@ -1,6 +1,6 @@
 import AvatarCore
 import AvatarFiles
-import Foundation
+import AvatarFoundation
 
 /// The object that tells one answer of an origin to other machines: validators, times and the header fields that freshness
 /// depends on. It is JSON.

@@ -1,5 +1,5 @@
 import AvatarDigest
-import Foundation
+import AvatarFoundation
 
 /// The style of all pages.
 enum PageStyle {

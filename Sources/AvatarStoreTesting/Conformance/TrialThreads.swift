@@ -1,5 +1,6 @@
+import AvatarFoundation
+import CAvatarSystem
 import Dispatch
-import Foundation
 import Synchronization
 
 /// The threads of one check, so that a client that blocks or spins takes no thread of other tasks.
@@ -18,7 +19,7 @@ final class TrialThreads: TaskExecutor {
 
     init() {
         for _ in 0..<Self.count {
-            Thread { self.runJobs() }.start()
+            Self.start { self.runJobs() }
         }
     }
 
@@ -33,13 +34,36 @@ final class TrialThreads: TaskExecutor {
             return
         }
         // A task that outlives its check.
-        Thread { job.runSynchronously(on: self.asUnownedTaskExecutor()) }.start()
+        Self.start { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 
     /// Ends the threads once they have run all jobs.
     func end() {
         state.withLock { $0.hasEnded = true }
         for _ in 0..<Self.count { available.signal() }
+    }
+
+    /// Runs `work` on a new thread.
+    private static func start(_ work: @escaping @Sendable () -> Void) {
+        let context = Unmanaged.passRetained(Work(run: work))
+        let error = avatar_start_thread(
+            { context in
+                guard let context else { return }
+                Unmanaged<Work>.fromOpaque(context).takeRetainedValue().run()
+            },
+            context.toOpaque()
+        )
+        // Without it, a check would wait for ever.
+        precondition(error == 0, "No thread for a check: \(String(cString: strerror(error)))")
+    }
+
+    /// The work of a thread.
+    private final class Work: Sendable {
+        let run: @Sendable () -> Void
+
+        init(run: @escaping @Sendable () -> Void) {
+            self.run = run
+        }
     }
 
     private func runJobs() {

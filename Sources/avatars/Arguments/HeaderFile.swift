@@ -1,5 +1,5 @@
 import AvatarStore
-import Foundation
+import AvatarFoundation
 import Synchronization
 
 /// Header fields to send to particular hosts, such as tokens. They are in a file because a process list shows
@@ -31,7 +31,7 @@ struct HeaderFile: Sendable {
         // Splitting at "\n" would miss CR LF, which Swift takes for one character.
         let lines = try Self.text(of: path).split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         for (number, line) in lines.enumerated() {
-            let line = line.trimmingCharacters(in: .whitespacesAndNewlines)
+            let line = line.withoutWhiteSpace
             guard !line.isEmpty, !line.hasPrefix("#") else { continue }
             guard add(line) else {
                 throw AvatarStoreError(
@@ -86,8 +86,8 @@ struct HeaderFile: Sendable {
     private mutating func add(_ line: String) -> Bool {
         let parts = line.split(maxSplits: 1) { $0 == " " || $0 == "\t" }
         guard parts.count == 2, let colon = parts[1].firstIndex(of: ":") else { return false }
-        let name = parts[1][..<colon].trimmingCharacters(in: .whitespaces)
-        let value = parts[1][colon...].dropFirst().trimmingCharacters(in: .whitespaces)
+        let name = parts[1][..<colon].withoutWhiteSpace
+        let value = parts[1][colon...].dropFirst().withoutWhiteSpace
         let hosts = Self.hosts(String(parts[0]))
         guard !hosts.isEmpty, Self.isToken(name), Self.isFieldValue(value) else { return false }
         for host in hosts { fields[host, default: []].append((name, value)) }

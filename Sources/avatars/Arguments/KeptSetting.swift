@@ -1,6 +1,6 @@
 import ArgumentParser
 import AvatarStore
-import Foundation
+import AvatarFoundation
 
 /// A setting that `avatars config` prints and changes: a number or a text.
 enum KeptSetting {
@@ -27,7 +27,7 @@ enum KeptSetting {
     /// The name in JSON, as in `lowWatermark`.
     var camelCaseName: String {
         let words = name.split(separator: "-")
-        return words.prefix(1).joined() + words.dropFirst().map(\.capitalized).joined()
+        return words.prefix(1).joined() + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
 
     /// A value that a store can keep for a setting.

@@ -1,6 +1,6 @@
 import ArgumentParser
 import AvatarStore
-import Foundation
+import AvatarFoundation
 
 extension Setting {
     /// Parses a value of this setting: a byte amount, a span of time, a boolean, or a whole number.

@@ -1,5 +1,5 @@
 import AvatarStore
-import Foundation
+import AvatarFoundation
 
 /// The place of the store: the directory that `--store` names, else `$AVATARS_STORE`, else the platform's directories
 /// for caches and data.
@@ -31,7 +31,7 @@ struct StoreLocation {
     private var dataDirectory: String { absoluteValue("XDG_DATA_HOME") ?? home + "/.local/share" }
 
     /// `$HOME`, or the home directory that Foundation finds where the variable is not an absolute path.
-    private var home: String { absoluteValue("HOME") ?? NSHomeDirectory() }
+    private var home: String { absoluteValue("HOME") ?? FileManager.default.homeDirectoryForCurrentUser.path }
 
     /// The environment variable `name`; `nil` if it is not an absolute path.
     private func absoluteValue(_ name: String) -> String? {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import AvatarStore
-import Foundation
+import AvatarFoundation
 
 /// `avatars demo`: runs `Demonstration` and prints it on standard output.
 struct DemoCommand: AsyncParsableCommand {

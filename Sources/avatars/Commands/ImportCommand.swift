@@ -1,7 +1,7 @@
 import ArgumentParser
 import AvatarMaintenance
 import AvatarStore
-import Foundation
+import AvatarFoundation
 
 /// `avatars import`: stores a folder of images.
 struct ImportCommand: AsyncParsableCommand {
@@ -67,8 +67,7 @@ struct ImportCommand: AsyncParsableCommand {
 
     /// - Throws: `storage` if `path` is not a folder.
     private func requireFolder(_ path: String) throws {
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
+        guard FileManager.default.isFolder(atPath: path) == true else {
             throw AvatarStoreError(
                 .storage,
                 "Cannot import \"\(path)\": it is not a folder. Name the folder with the images."

@@ -1,7 +1,7 @@
 import ArgumentParser
 import AvatarMaintenance
 import AvatarStore
-import Foundation
+import AvatarFoundation
 
 /// `avatars restore`: makes a store from a backup.
 struct RestoreCommand: AsyncParsableCommand {

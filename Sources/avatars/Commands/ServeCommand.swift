@@ -2,7 +2,7 @@ import ArgumentParser
 import AvatarContacts
 import AvatarStore
 import AvatarStoreHTTP
-import Foundation
+import AvatarFoundation
 import Logging
 import ServiceLifecycle
 

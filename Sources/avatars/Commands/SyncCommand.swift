@@ -1,7 +1,7 @@
 import ArgumentParser
 import AvatarContacts
 import AvatarStore
-import Foundation
+import AvatarFoundation
 
 /// `avatars sync`: links contacts to their images, fetches missing images and revalidates due ones.
 struct SyncCommand: AsyncParsableCommand {

@@ -2,7 +2,7 @@ import ArgumentParser
 import AvatarMaintenance
 import AvatarStore
 import AvatarStoreS3
-import Foundation
+import AvatarFoundation
 
 /// `avatars verify`: compares the index with the files, and with `--repair` makes them agree.
 struct VerifyCommand: AsyncParsableCommand {

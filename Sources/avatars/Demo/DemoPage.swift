@@ -1,5 +1,5 @@
 import AvatarStore
-import Foundation
+import AvatarFoundation
 import Synchronization
 
 /// The text of the demo, at most 80 columns wide, and the results of its claims.
@@ -84,7 +84,12 @@ final class DemoPage {
         let called = ProcessInfo.processInfo.arguments.first ?? ""
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
         let found = folders.lazy.map { "\($0)/avatars" }.first { FileManager.default.isExecutableFile(atPath: $0) }
-        if let found, let own = Bundle.main.executablePath,
+        #if os(Linux)
+        let own: String? = "/proc/self/exe"
+        #else
+        let own = Bundle.main.executablePath
+        #endif
+        if let found, let own,
             URL(fileURLWithPath: found).resolvingSymlinksInPath() == URL(fileURLWithPath: own).resolvingSymlinksInPath()
         {
             return "avatars"
@@ -95,7 +100,7 @@ final class DemoPage {
     /// `text` as one word of a shell.
     private static func quoted(_ text: String) -> String {
         let plain = text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/._-".contains($0)) }
-        return plain ? text : "'" + text.replacingOccurrences(of: "'", with: "'\\''") + "'"
+        return plain ? text : "'" + text.replacing("'", with: "'\\''") + "'"
     }
 
     // MARK: Text
@@ -284,6 +289,6 @@ enum Figures {
     /// `48 ms`, `3.4 s`.
     static func time(_ duration: Duration) -> String {
         let seconds = duration / .seconds(1)
-        return seconds < 1 ? "\(Int((seconds * 1000).rounded())) ms" : String(format: "%.1f s", seconds)
+        return seconds < 1 ? "\(Int((seconds * 1000).rounded())) ms" : Wording.number(seconds, digits: 1) + " s"
     }
 }

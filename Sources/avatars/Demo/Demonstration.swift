@@ -1,7 +1,7 @@
 import AvatarContacts
 import AvatarStore
 import AvatarStoreHTTP
-import Foundation
+import AvatarFoundation
 
 /// `avatars demo`: syncs 1,000 contacts from loopback origins, with images that exist, images that fail, origins that
 /// go down and a budget that shrinks.
@@ -230,19 +230,24 @@ struct DemoPlace: Sendable {
         } catch {
             throw AvatarStoreError(
                 .unusableRoot,
-                "The demo cannot use the folder \"\(directory)\": \(error.localizedDescription)",
+                "The demo cannot use the folder \"\(directory)\": \(Self.reason(error)).",
                 underlying: error
             )
         }
+    }
+
+    /// The words of the system for an error of the disk.
+    private static func reason(_ error: any Error) -> String {
+        let cause = (error as? CocoaError)?.underlying as? POSIXError
+        return cause.map { String(cString: strerror($0.code.rawValue)) } ?? "\(error)"
     }
 
     /// Whether the folder exists already.
     ///
     /// - Throws: `unusableRoot` if `path` is a file, or a folder that is not empty.
     private static func exists(_ path: String) throws -> Bool {
-        var isDirectory: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else { return false }
-        guard isDirectory.boolValue else {
+        guard let isFolder = FileManager.default.isFolder(atPath: path) else { return false }
+        guard isFolder else {
             throw AvatarStoreError(.unusableRoot, "\"\(path)\" is a file. The demo needs an empty or new folder.")
         }
         guard try FileManager.default.contentsOfDirectory(atPath: path).isEmpty else {
@@ -301,12 +306,12 @@ struct FolderSnapshot: Equatable {
     init(of folder: String) throws {
         var files: [String: File] = [:]
         for path in try FileManager.default.subpathsOfDirectory(atPath: folder) {
-            let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/" + path)
-            guard attributes[.type] as? FileAttributeType == .typeRegular,
-                let size = attributes[.size] as? NSNumber,
-                let modified = attributes[.modificationDate] as? Date
+            let file = folder + "/" + path
+            var status = stat()
+            guard lstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+                let modified = try FileManager.default.attributesOfItem(atPath: file)[.modificationDate] as? Date
             else { continue }
-            files[path] = File(sizeBytes: size.intValue, modified: modified)
+            files[path] = File(sizeBytes: Int(status.st_size), modified: modified)
         }
         self.files = files
     }

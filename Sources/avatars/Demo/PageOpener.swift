@@ -1,5 +1,5 @@
 import CAvatarSystem
-import Foundation
+import AvatarFoundation
 
 /// Opens a page in the browser of the person at the terminal.
 struct PageOpener {

@@ -2,7 +2,7 @@ import ArgumentParser
 import AvatarAddressBooks
 import AvatarContacts
 import AvatarStore
-import Foundation
+import AvatarFoundation
 
 /// An address book that `sync` and `serve --sync` take in place of a list.
 enum AddressBook: Sendable {
@@ -61,11 +61,8 @@ struct AddressBookOptions: ParsableArguments {
 
     /// Whether `path` is a folder, or may be one that is not mounted: nothing is there, and the name is not that of a list.
     private static func isFolder(_ path: String, format: ContactList.Format?) -> Bool {
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-            return path != "-" && format == nil && ContactList.Format(path: path) == nil
-        }
-        return isFolder.boolValue
+        FileManager.default.isFolder(atPath: path)
+            ?? (path != "-" && format == nil && ContactList.Format(path: path) == nil)
     }
 
     /// Checks the URLs and the formats of the address books among `paths`.

@@ -1,7 +1,7 @@
 import ArgumentParser
 import AvatarContacts
 import AvatarStore
-import Foundation
+import AvatarFoundation
 
 /// The contact lists that the arguments of `sync` name, read one after the other as a single sequence of records.
 struct ContactLists: RepeatableRecords, Sendable {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import AvatarFoundation
 
 /// Values of options from environment variables, for unit files and containers. An option on the command line overrides its
 /// variable, and the variable overrides the setting of the store and the built-in default.

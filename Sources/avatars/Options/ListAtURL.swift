@@ -1,7 +1,7 @@
 import ArgumentParser
 import AvatarContacts
 import AvatarStore
-import Foundation
+import AvatarFoundation
 
 /// A contact list at a URL. It is copied to a temporary file before it is read, so that a list that breaks off stops the sync.
 struct ListAtURL: Sendable {
@@ -109,7 +109,7 @@ extension AvatarKey {
     /// `url` without user, password, query and fragment.
     static func withoutSecrets(_ url: String) -> String {
         var text = url.prefix { $0 != "?" && $0 != "#" }
-        if let start = text.range(of: "://")?.upperBound,
+        if let start = text.firstRange(of: "://")?.upperBound,
             let end = text[start...].prefix(while: { $0 != "/" }).lastIndex(of: "@")
         {
             text = text[..<start] + text[text.index(after: end)...]

@@ -1,6 +1,6 @@
 import ArgumentParser
 import AvatarStore
-import Foundation
+import AvatarFoundation
 
 /// The options of the commands that fetch: how many requests, how long, to which addresses, with which header fields. Their
 /// defaults may come from the environment (`EnvironmentDefaults`).

@@ -1,6 +1,6 @@
 import ArgumentParser
 import AvatarStore
-import Foundation
+import AvatarFoundation
 import Logging
 
 /// The options of every command: where the store is, and how much is printed.
@@ -106,7 +106,7 @@ struct StoreOptions: ParsableArguments {
 
     /// Whether a store could be made: the directory of its index does not exist or is empty.
     private var hasRoomForAStore: Bool {
-        let directory = (layout.indexPath as NSString).deletingLastPathComponent
+        let directory = layout.indexPath.parentPath
         guard FileManager.default.fileExists(atPath: directory) else { return true }
         do {
             return try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty

@@ -1,4 +1,4 @@
-import Foundation
+import AvatarFoundation
 
 /// Standard output and standard error.
 ///
@@ -50,7 +50,8 @@ enum Console: Int32, Sendable {
         try bytes.withUnsafeBytes { buffer in
             var rest = buffer[...]
             while !rest.isEmpty {
-                let count = Foundation.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                let piece = UnsafeRawBufferPointer(rebasing: rest)
+                let count = AvatarFoundation.write(descriptor, piece.baseAddress, piece.count)
                 if count >= 0 {
                     rest = rest.dropFirst(count)
                 } else {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import AvatarMaintenance
 import AvatarStore
-import Foundation
+import AvatarFoundation
 
 extension AvatarListItem {
     /// The fields as `list --json` prints them: the columns of `avatar_overview`, the contacts as `owners`, and those of

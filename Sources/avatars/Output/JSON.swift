@@ -1,5 +1,5 @@
 import AvatarStore
-import Foundation
+import AvatarFoundation
 
 /// A JSON value, as `--json` prints it.
 ///

@@ -1,5 +1,5 @@
 import AvatarStore
-import Foundation
+import AvatarFoundation
 
 /// A file named with `--output`. A regular file is replaced in one step, so a reader never sees half of it.
 struct OutputFile {

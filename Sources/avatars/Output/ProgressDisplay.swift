@@ -1,7 +1,7 @@
 import ArgumentParser
 import AvatarStore
 import Dispatch
-import Foundation
+import AvatarFoundation
 import Synchronization
 
 /// Shows the progress of long work on standard error: one line that is redrawn on a terminal, lines at intervals in a

@@ -1,5 +1,5 @@
 import AvatarStore
-import Foundation
+import AvatarFoundation
 
 /// One line of progress: the amount done, bytes, speed, time left and failures.
 struct ProgressLine {
@@ -29,7 +29,7 @@ struct ProgressLine {
         guard let total = progress.total, total > 0, width >= 8 else { return String(text.prefix(max(0, columns))) }
         let filled = min(width, Int(Double(width) * Double(progress.done) / Double(total)))
         let body = String(repeating: "=", count: filled) + (filled < width ? ">" : "")
-        return "[\(body.padding(toLength: width, withPad: " ", startingAt: 0))]  \(text)"
+        return "[\(body)\(String(repeating: " ", count: width - body.count))]  \(text)"
     }
 
     /// The parts of the text that apply, in their order; an ellipsis if there are none yet.
@@ -60,8 +60,8 @@ struct ProgressLine {
     /// The speed in the unit of the work: `310/s`, `4.2/s`, `12/min` or `1.2 MB/s`.
     private func rate(_ perSecond: Double) -> String {
         if progress.unit == .bytes { return Wording.size(Int(perSecond)) + "/s" }
-        if perSecond < 1 { return String(format: "%.0f/min", perSecond * 60) }
-        return String(format: perSecond < 10 ? "%.1f/s" : "%.0f/s", perSecond)
+        if perSecond < 1 { return Wording.number(perSecond * 60, digits: 0) + "/min" }
+        return Wording.number(perSecond, digits: perSecond < 10 ? 1 : 0) + "/s"
     }
 }
 

@@ -1,4 +1,4 @@
-import Foundation
+import AvatarFoundation
 
 /// A question to the person at the terminal.
 enum Question {
@@ -10,7 +10,7 @@ enum Question {
     /// - Throws: `UnwritableOutput` if the question cannot be written.
     static func isConfirmed(_ question: TerminalText) throws -> Bool {
         try Console.diagnostics.write("\(question) [y/N] ")
-        let answer = readLine()?.trimmingCharacters(in: .whitespaces).lowercased()
+        let answer = readLine()?.withoutBlanks.lowercased()
         return answer == "y" || answer == "yes"
     }
 }

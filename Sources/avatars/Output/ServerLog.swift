@@ -1,4 +1,4 @@
-import Foundation
+import AvatarFoundation
 import Logging
 import Synchronization
 
@@ -25,7 +25,7 @@ struct ServerLog: LogHandler {
     func log(event: LogEvent) {
         let details = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.value)" }
         let text = (["\(event.message)"] + details).joined(separator: " ")
-            .replacingOccurrences(of: "\n", with: "; ")
+            .replacing("\n", with: "; ")
         guard printed.isDue(text) else { return }
         if event.level == .warning { Message.warning(text) } else { Message.error(text) }
     }

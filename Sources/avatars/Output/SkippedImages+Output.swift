@@ -1,5 +1,5 @@
 import AvatarStore
-import Foundation
+import AvatarFoundation
 
 extension SkippedImages {
     /// The counts by reason, as the field `skippedBy`.

@@ -1,6 +1,6 @@
 import AvatarMaintenance
 import AvatarStore
-import Foundation
+import AvatarFoundation
 
 extension StoreStatistics {
     /// The fields as `stats --json` prints them.
@@ -97,7 +97,7 @@ extension StoreStatistics {
 
     /// The part of the budget that the caches use, in percent.
     private var share: String {
-        budgetBytes > 0 ? String(format: " (%.0f %%)", 100 * Double(cachesBytes) / Double(budgetBytes)) : ""
+        budgetBytes > 0 ? " (\(Wording.number(100 * Double(cachesBytes) / Double(budgetBytes), digits: 0)) %)" : ""
     }
 }
 

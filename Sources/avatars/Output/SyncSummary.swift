@@ -1,6 +1,6 @@
 import ArgumentParser
 import AvatarStore
-import Foundation
+import AvatarFoundation
 
 /// The printed summary of a sync, or of the plan of a sync with `--dry-run`.
 struct SyncSummary {
@@ -205,7 +205,7 @@ struct SyncSummary {
         facts.add("  over budget", "\(report.overBudget)", ifAny: report.overBudget, colour: .magenta)
         facts.add("  failed", "\(report.failed)", ifAny: report.failed, colour: .red)
         facts.add("evicted", Wording.count(report.evicted, "file"), ifAny: report.evicted)
-        if planned == nil { facts.add("took", String(format: "%.1f s", report.duration / .seconds(1))) }
+        if planned == nil { facts.add("took", Wording.number(report.duration / .seconds(1), digits: 1) + " s") }
         return facts.text
     }
 
@@ -224,7 +224,7 @@ struct SyncSummary {
     /// Adds the hosts that asked for fewer requests: the reason why a sync took longer.
     private func addSlowed(to facts: inout Facts) {
         for (number, slowed) in slowedHosts.prefix(Self.slowedForPeople).enumerated() {
-            let waited = String(format: "%.1f s", slowed.host.waited / .seconds(1))
+            let waited = Wording.number(slowed.host.waited / .seconds(1), digits: 1) + " s"
             let refused = Wording.count(slowed.host.refused, "request")
             let line = "\(slowed.name) refused \(refused); the sync waited \(waited) for it"
             facts.add(number == 0 ? "slowed" : "", line)

@@ -1,5 +1,5 @@
 import AvatarStore
-import Foundation
+import AvatarFoundation
 
 /// Sizes, times, counts and names as the program prints them for people.
 enum Wording {
@@ -29,6 +29,14 @@ enum Wording {
         case ..<172_800: "1 day"
         default: "\(seconds / 86_400) days"
         }
+    }
+
+    /// A number with as many digits after the point, as in `3.4`.
+    static func number(_ value: Double, digits: Int32) -> String {
+        // The longest number has 309 digits before the point.
+        var text = [CChar](repeating: 0, count: 350 + Int(digits))
+        let count = withVaList([digits, value]) { vsnprintf(&text, text.count, "%.*f", $0) }
+        return String(decoding: text.prefix(Int(count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     /// A number with its noun, whose plural ends in "s", as in `1 file` or `2 files`.

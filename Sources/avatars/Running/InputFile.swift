@@ -1,5 +1,5 @@
 import AvatarStore
-import Foundation
+import AvatarFoundation
 
 /// An open file that the command line names; `-` is standard input.
 final class InputFile: Sendable {
@@ -23,7 +23,7 @@ final class InputFile: Sendable {
         let name = name ?? (path == "-" ? "standard input" : "\"\(path)\"")
         self.name = name
         // A duplicate, so that `deinit` leaves standard input open.
-        descriptor = path == "-" ? fcntl(0, F_DUPFD_CLOEXEC, 0) : Foundation.open(path, O_RDONLY | O_CLOEXEC)
+        descriptor = path == "-" ? fcntl(0, F_DUPFD_CLOEXEC, 0) : AvatarFoundation.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.unreadable(name, errno) }
     }
 
@@ -68,7 +68,7 @@ final class InputFile: Sendable {
         let piece = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             var result: Int
             repeat {
-                result = Foundation.read(descriptor, buffer.baseAddress, count)
+                result = AvatarFoundation.read(descriptor, buffer.baseAddress, count)
             } while result < 0 && errno == EINTR
             failure = result < 0 ? errno : 0
             filled = max(0, result)

@@ -1,6 +1,6 @@
 import CAvatarSystem
 import Dispatch
-import Foundation
+import AvatarFoundation
 import Synchronization
 
 /// Handles Ctrl-C (SIGINT) and SIGTERM: the first signal asks the work to stop cleanly, a later one ends the process at

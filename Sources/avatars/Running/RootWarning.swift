@@ -1,5 +1,5 @@
 import AvatarStore
-import Foundation
+import AvatarFoundation
 import Synchronization
 
 /// Warns of writing into the store of another user as root: the new files would belong to root, and lock that user out.

@@ -1,5 +1,5 @@
 import AvatarStore
-import Foundation
+import AvatarFoundation
 import NIOCore
 import NIOPosix
 

@@ -140,7 +140,8 @@ extension AvatarStore {
     /// - Throws: `readOnly` in a store that is open for reading only; an error of the index or the disk. Keys are
     ///   removed in batches of 512: those of earlier batches stay removed.
     public func remove(_ keys: [AvatarKey], erasing: Bool = false) async throws -> RemovalReceipt {
-        var receipt = try await requireWritable().writer.remove(keys, erasing: erasing, at: clock.now())
+        let stored = try keys.map { try storedKey(for: $0) }
+        var receipt = try await requireWritable().writer.remove(stored, erasing: erasing, at: clock.now())
         if erasing { receipt.tierErasure = try await eraseInTier() }
         return receipt
     }
@@ -162,6 +163,7 @@ extension AvatarStore {
     /// - Throws: an error of the index.
     public func removalPreview(_ keys: [AvatarKey]) throws -> RemovalReceipt {
         var receipt = RemovalReceipt()
+        let keys = try keys.map { try storedKey(for: $0) }
         let removed = Set(keys)
         var files: Set<Int64> = []
         for key in keys {
@@ -202,7 +204,7 @@ extension AvatarStore {
     ///   if other processes replaced the image three times meanwhile; `readOnly` in a store that is open for reading
     ///   only; another error of the index or the disk.
     public func move(_ key: AvatarKey, to storageClass: StorageClass) async throws -> Bool {
-        try await parts.move(key, to: storageClass)
+        try await parts.move(storedKey(for: key), to: storageClass)
     }
 
     /// Evicts files from `caches`, the least recently used first, until at most `target` bytes are left.

@@ -154,7 +154,9 @@ extension AvatarStore {
             records,
             spooledTo: records is any RepeatableRecords ? nil : RecordSpool.maker(at: parts.writable?.places),
             emailSources: options.emailSources,
-            ignoring: try index.ignoredDigests()
+            ignoring: try index.ignoredDigests(),
+            reducing: try index.volatileQueries(),
+            in: index
         )
     }
 
@@ -162,7 +164,13 @@ extension AvatarStore {
     ///
     /// - Throws: an error of the index.
     private func listed(_ contacts: [Contact], _ options: SyncOptions) throws -> SyncSource {
-        .contacts(contacts, emailSources: options.emailSources, ignoring: try index.ignoredDigests())
+        .contacts(
+            contacts,
+            emailSources: options.emailSources,
+            ignoring: try index.ignoredDigests(),
+            reducing: try index.volatileQueries(),
+            in: index
+        )
     }
 
     /// The entries of a sync without a list: those that are due, or all.

@@ -275,7 +275,7 @@ import Testing
                 "minimumFreshness",
                 "maximumFreshness", "defaultFreshness", "maxAgeWithoutFetch", "keepUnowned", "keepNames",
                 "keepAddresses", "goneConfirmations", "connections", "perHost", "allowPrivateNetwork", "userAgent",
-                "caFile",
+                "caFile", "volatileQuery",
             ]
         )
         #expect(settings.number("budget") == 256 << 20)

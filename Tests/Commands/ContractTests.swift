@@ -91,7 +91,7 @@ import Testing
         "unstored", "changed", "failed", "skipped", "skippedBy", "pausedHosts", "overBudget", "evicted", "requests",
         "ignored", "shared",
         "bytesReceived", "seconds", "failures", "failureGroups", "hints", "duplicates", "slowedHosts", "hosts",
-        "sources",
+        "sources", "changingQueries", "queryClashes",
     ]
     private static let trimFields: Set<String> = ["evicted", "bytesFreed", "bytes", "budgetBytes", "lowWatermarkBytes"]
     private static let importFields: Set<String> = [
@@ -137,7 +137,9 @@ import Testing
                 "minimumFreshness",
                 "maximumFreshness",
                 "defaultFreshness", "maxAgeWithoutFetch", "keepUnowned", "keepNames", "keepAddresses",
-                "goneConfirmations", "connections", "perHost", "allowPrivateNetwork", "userAgent", "caFile", "evicted",
+                "goneConfirmations", "connections", "perHost", "allowPrivateNetwork", "userAgent", "caFile",
+                "volatileQuery",
+                "evicted",
                 "bytesFreed",
             ]
         ),

@@ -36,6 +36,42 @@ extension AvatarIndex {
         }
     }
 
+    /// The images at URLs that `contact` has, with the URLs that they are fetched from: those with a file first, and of these
+    /// the one that was checked last. An entry that never had an image is left out.
+    package func fetchedImages(of contact: String) throws -> [(key: AvatarKey, source: String)] {
+        try readers.read { connection in
+            try connection.rows(
+                """
+                SELECT avatar.key, coalesce(avatar.source_url, avatar.key) AS source
+                FROM owner JOIN avatar ON avatar.id = owner.avatar_id
+                WHERE owner.contact = ? AND avatar.host_id IS NOT NULL
+                    AND (avatar.file_id IS NOT NULL OR avatar.absence IS NOT NULL)
+                ORDER BY avatar.file_id IS NULL, avatar.checked_ms DESC, avatar.key
+                """,
+                [contact]
+            ) { (AvatarKey(stored: $0.text("key")), $0.text("source")) }
+        }
+    }
+
+    /// The images with a file whose keys are `url` and further parameters, the one that was checked last at the end.
+    ///
+    /// - Parameter limit: the most of them.
+    package func images(extending url: AvatarKey, limit: Int) throws -> [(key: AvatarKey, sha256: [UInt8])] {
+        // The characters behind "&" and "?".
+        let (mark, end) = url.rawValue.utf8.contains(UInt8(ascii: "?")) ? ("&", "'") : ("?", "@")
+        return try readers.read { connection in
+            try connection.rows(
+                """
+                SELECT * FROM (
+                    SELECT avatar.key, file.sha256, avatar.checked_ms FROM avatar JOIN file ON file.id = avatar.file_id
+                    WHERE avatar.key >= ? AND avatar.key < ? LIMIT ?
+                ) ORDER BY checked_ms
+                """,
+                [url.rawValue + mark, url.rawValue + end, limit]
+            ) { (AvatarKey(stored: $0.text("key")), $0.blob("sha256")) }
+        }
+    }
+
     /// The order of a contact's images: the first is the one that it shows.
     static let contactOrder =
         "avatar.file_id IS NULL, avatar.host_id IS NOT NULL, avatar.key GLOB 'email:http*', avatar.key"

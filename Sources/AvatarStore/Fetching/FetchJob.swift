@@ -152,7 +152,7 @@ final class FetchJob: Sendable {
     ///   to be requested later.
     /// - Throws: `CancellationError`; an error of the index. A failure is a result.
     func request(_ tally: Tally) async throws -> FetchResult? {
-        guard let tier = engine.tier else { return try await engine.fetcher.fetch(target, tally) }
+        guard let tier = engine.tier, !target.isReduced else { return try await engine.fetcher.fetch(target, tally) }
         let fetch = TierFetch(tier, engine.fetcher, target)
         if case .answer(let generation) = target.tierView { return try await fetch.take(generation) }
         return try await fetch.run(.givingWay) { try await engine.fetcher.fetch($0, tally) }
@@ -173,7 +173,7 @@ final class FetchJob: Sendable {
     ///
     /// - Throws: as `askUnlessPaused`.
     private func request(_ priority: FetchPriority) async throws -> FetchResult {
-        guard let tier = engine.tier else { return try await askUnlessPaused(target, priority) }
+        guard let tier = engine.tier, !target.isReduced else { return try await askUnlessPaused(target, priority) }
         let fetch = TierFetch(tier, engine.fetcher, target)
         // `nil` only if it gives way, which a read does not.
         let result = try await fetch.run(.waiting(.seconds(3))) { try await askUnlessPaused($0, priority) }

@@ -34,12 +34,14 @@ final class TierLink: Sendable {
 
     /// Whether the tier is asked before the origin of `target`.
     func serves(_ target: FetchTarget) -> Bool {
-        gate.isOpen(.read) && !target.isTransient && !target.isUnconditional && !target.isPartial
+        gate.isOpen(.read) && !target.isTransient && !target.isUnconditional && !target.isPartial && !target.isReduced
     }
 
     /// Whether the answer of an origin is put into the tier: it is a picture or the lack of one, and other machines may have it.
     func willShare(_ result: FetchResult, of target: FetchTarget, by fetcher: Fetcher) -> Bool {
-        guard !result.isFromTier, result.originFailure == nil, !target.isTransient else { return false }
+        guard !result.isFromTier, result.originFailure == nil, !target.isTransient, !target.isReduced else {
+            return false
+        }
         switch result.content {
         case .image(_, let response), .notModified(let response):
             let isAuthorized = fetcher.sendsCredentials(for: target, response.metadata.redirection)

@@ -146,7 +146,7 @@ extension StoreWriter {
     ///
     /// An embedded photo is always removed, because no request could bring it back. A source's image for an e-mail
     /// address, or its "none", is removed too: it tells who the contact is.
-    private func removeIfUnowned(
+    func removeIfUnowned(
         _ id: Int64,
         key: AvatarKey,
         in transaction: IndexTransaction,

@@ -86,10 +86,14 @@ extension StoreWriter {
         removal.receipt.rows += 1
         removal.keys.insert(key)
         removal.values.append(Array(key.rawValue.utf8))
+        if let url = state.sourceURL, url != key.rawValue { removal.values.append(Array(url.utf8)) }
         let digest = try state.fileID.flatMap { try transaction.digest(ofFile: $0) }
         if removal.erasesInTier {
-            let urls = try [state.sourceURL, transaction.lowDataURL(of: state.id)].compactMap(\.self)
-            for url in urls { try transaction.queueTierErasure(of: TierURL(url), digest: digest, at: removal.time) }
+            // The key is the URL of an earlier list if the present one has other parameters (`VolatileQuery`).
+            let urls = try [state.sourceURL, key.isURL ? key.rawValue : nil, transaction.lowDataURL(of: state.id)]
+            for url in Set(urls.compactMap(\.self)) {
+                try transaction.queueTierErasure(of: TierURL(url), digest: digest, at: removal.time)
+            }
         }
         try transaction.removeEntry(id: state.id)
         guard let file = try state.fileID.flatMap({ try release($0, in: transaction) }) else { return }

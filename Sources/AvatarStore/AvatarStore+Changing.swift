@@ -21,6 +21,9 @@ public struct RemovalReceipt: Hashable, Sendable {
     public var isErased = false
     /// Paths of files that an erasure could not remove and that may hold traces.
     public var traces: [String] = []
+    /// The proof of an erasure, to keep outside of the store; `nil` without an erasure, for a contact that the store does not know,
+    /// and for more than `ErasureReceipt.maximumImages` images.
+    public var erasure: ErasureReceipt?
     /// The erasure in the shared tier.
     public var tierErasure = TierErasureState.none
 }
@@ -131,8 +134,8 @@ extension AvatarStore {
     /// and the disk. The receipt lists unknown keys.
     ///
     /// - Parameter keys: the entries to remove.
-    /// - Parameter erasing: leaves no trace in the store. Default: no. An erasure also empties the
-    ///   feed of changes, so that its readers start over (`startOver`), and removes indexes that were set aside and set-aside copies of the images, and empties the
+    /// - Parameter erasing: leaves no trace in the store. Default: no. An erasure also deletes the changes of these images from
+    ///   the feed, so that its readers start over (`startOver`), and removes indexes that were set aside and set-aside copies of the images, and empties the
     ///   write-ahead log. (Deleted rows are overwritten with zeros in any case.) `RemovalReceipt.isErased` tells
     ///   whether it is complete; it is not while another process reads an older snapshot for longer than the wait limit. An
     ///   erasure reaches the shared tier too (`RemovalReceipt.tierErasure`), and with it the other machines and the readers of
@@ -187,7 +190,8 @@ extension AvatarStore {
     /// - Parameter contact: the id of the contact.
     /// - Parameter erasing: leaves no trace of the contact and of those images, as in `remove(_:erasing:)`. Default:
     ///   no. It also removes earlier images of the contact that no contact uses now, as far back as the feed of changes
-    ///   reaches. An image that another contact uses stays, and so does its URL.
+    ///   reaches. An image that another contact uses stays, and so does its URL. The feed tells the erasure by the hashed id of the
+    ///   contact (`AvatarChange.Kind.erased`); if earlier images went, its readers start over.
     /// - Throws: `readOnly` in a store that is open for reading only; an error of the index or the disk.
     public func remove(contact: String, erasing: Bool = false) async throws -> RemovalReceipt {
         var receipt = try await requireWritable().writer.remove(contact: contact, erasing: erasing, at: clock.now())

@@ -17,6 +17,7 @@ import Testing
             ["config", "budget"], ["config", "--json"], ["sync", "--dry-run"],
             ["sync", "list.txt", "--dry-run", "--allow-private-network"],
             ["remove", "--all", "--dry-run"], ["remove", url, "--dry-run"], ["remove", "--owner", url, "--dry-run"],
+            ["remove", "--verify", "receipt.json"],
             ["move", url, "--to", "documents", "--dry-run"], ["trim", "--dry-run"],
             ["shared"], ["shared", "--minimum", "2", "--json"], ["shared", "--ignored"],
             ["ignore", String(repeating: "0", count: 64), "--dry-run"],
@@ -38,6 +39,12 @@ import Testing
                 withIntermediateDirectories: false
             )
             try workplace.write("folder/me.png", SampleImage.identicon(for: "me"))
+            try workplace.write(
+                "receipt.json",
+                """
+                {"id": "9", "time": "2026-01-01T00:00:00.000Z", "salt": "0a", "contactSHA256": null, "keys": ["0b"], "images": []}
+                """
+            )
             try await workplace.run("sync", "list.txt", "--limit", "3", "--allow-private-network").requireSuccess()
             try await workplace.run("sync", "people.ndjson", "--allow-private-network").requireSuccess()
             try await workplace.run("save", "folder/me.png", "--name", "saved").requireSuccess()

@@ -152,6 +152,56 @@ extension AvatarIndex {
     }
 }
 
+// MARK: Traces of an erasure
+
+/// What the index has of one contact.
+package struct ContactTraces: Sendable {
+    /// Whether it has the contact's name, or digests of its addresses.
+    package let isKnown: Bool
+    /// The images that the contact uses.
+    package let links: Int
+    /// The changes of the feed that name it.
+    package let changes: Int
+}
+
+extension AvatarIndex {
+    /// What the index has of `contact`, apart from the cards of address books.
+    package func traces(ofContact contact: String) throws -> ContactTraces {
+        try readers.read { connection in
+            func count(_ table: String) throws -> Int {
+                Int(try connection.integer("SELECT count(*) FROM \(table) WHERE contact = ?", [contact]) ?? 0)
+            }
+            return ContactTraces(
+                isKnown: try count("contact") + count("contact_address") > 0,
+                links: try count("owner"),
+                changes: try count("content_change_owner")
+            )
+        }
+    }
+
+    /// A page of all keys, in the order of the row ids.
+    package func keys(after id: Int64, limit: Int) throws -> [(id: Int64, key: AvatarKey)] {
+        try readers.read { connection in
+            try connection.rows("SELECT id, key FROM avatar WHERE id > ? ORDER BY id LIMIT ?", [id, limit]) {
+                ($0.integer("id"), AvatarKey(stored: $0.text("key")))
+            }
+        }
+    }
+
+    /// The keys of the entries whose file has the digest `sha256`.
+    package func keys(withDigest sha256: [UInt8]) throws -> [AvatarKey] {
+        try readers.read { connection in
+            try connection.rows(
+                """
+                SELECT avatar.key FROM file JOIN avatar ON avatar.file_id = file.id
+                WHERE file.storage_class IN (0, 1) AND file.sha256 = ? ORDER BY avatar.key
+                """,
+                [sha256]
+            ) { AvatarKey(stored: $0.text("key")) }
+        }
+    }
+}
+
 // MARK: The feed of changes
 
 extension AvatarIndex {
@@ -165,9 +215,9 @@ extension AvatarIndex {
     package func changes(since sequence: Int64, limit: Int) throws -> [AvatarChange] {
         try readers.read { connection in
             try connection.snapshot {
-                let feed = try connection.firstRow("SELECT floor, sequence FROM change_feed WHERE id = 1") {
+                let feed = try connection.firstRow(Self.feedSQL) {
                     let sequence = $0.integer("sequence", in: IndexNumber.id)
-                    return $0.integer("floor", in: 0...sequence)...sequence
+                    return $0.integer("reach", in: 0...sequence)...sequence
                 }
                 guard let feed, feed.contains(sequence) else {
                     throw AvatarStoreError.number(sequence, isOutside: feed)
@@ -191,6 +241,16 @@ extension AvatarIndex {
         }
     }
 
+    /// The numbers of the feed: `reach` is the lowest one from which this program may read on.
+    static let feedSQL = """
+        SELECT sequence, floor,
+            min(floor, coalesce((SELECT value FROM setting WHERE name = '\(reachName)'), floor)) AS reach
+        FROM change_feed WHERE id = 1
+        """
+
+    /// The name under which the index has `reach`, if that is not the floor. It is no setting.
+    static let reachName = "feed-reach"
+
     /// The sequence number of the last change; 0 without changes. Reads one row.
     package func lastChange() throws -> Int64 {
         try readers.read { connection in
@@ -202,9 +262,23 @@ extension AvatarIndex {
 extension AvatarChange {
     /// The change in a row of `content_change`, without its contacts.
     fileprivate init(_ row: borrowing Row) {
+        let key = row.text("key")
+        if key.hasPrefix(ErasedContact.keyPrefix) {
+            self.init(
+                sequence: row.integer("sequence"),
+                key: AvatarKey(stored: ErasedContact.keyPrefix),
+                contacts: [],
+                kind: .erased,
+                digest: "",
+                time: Timestamp(milliseconds: row.integer("time_ms"))
+            )
+            let salt = String(key.dropFirst(ErasedContact.keyPrefix.count))
+            erased = ErasedContact(salt: salt, sha256: row.text("digest"))
+            return
+        }
         self.init(
             sequence: row.integer("sequence"),
-            key: AvatarKey(stored: row.text("key")),
+            key: AvatarKey(stored: key),
             contacts: [],
             // The table admits no other words.
             kind: Kind(rawValue: row.text("kind")) ?? .changed,

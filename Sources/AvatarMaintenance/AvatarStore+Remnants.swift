@@ -179,13 +179,7 @@ private struct RemnantCheck {
 
     private static func keys(_ prefix: String, in tier: any SharedTier) async throws -> [String] {
         var keys: [String] = []
-        var position: String?
-        while true {
-            try Task.checkCancellation()
-            let page = try await tier.list(prefix: prefix, after: position).advancing(beyond: position)
-            keys += page.keys
-            guard page.isTruncated else { return keys }
-            position = page.keys.last
-        }
+        try await SharedTierCheck(tier).forEachKey(prefix) { keys.append($0) }
+        return keys
     }
 }

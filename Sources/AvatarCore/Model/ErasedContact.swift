@@ -1,7 +1,7 @@
 /// The id of an erased contact as the change feed and a receipt tell it: hashed with a salt of its own.
 ///
-/// Who knows the id of a contact can tell whether it is the erased one; the feed tells its name, its images and its id to no one. An
-/// id that can be guessed can be found by trying.
+/// A reader that knows the id of a contact can tell whether it is the erased one. The feed has neither its name nor its images, and the
+/// id cannot be read from the hash; but a reader that can guess ids can try them.
 public struct ErasedContact: Hashable, Sendable {
     /// Random, for this erasure alone: 32 hexadecimal digits.
     public let salt: String

@@ -154,7 +154,7 @@ extension AvatarIndex {
 
 // MARK: Traces of an erasure
 
-/// What the index has of one contact.
+/// The traces of one contact in the index.
 package struct ContactTraces: Sendable {
     /// Whether it has the contact's name, or digests of its addresses.
     package let isKnown: Bool
@@ -165,7 +165,7 @@ package struct ContactTraces: Sendable {
 }
 
 extension AvatarIndex {
-    /// What the index has of `contact`, apart from the cards of address books.
+    /// The traces of `contact`, apart from the cards of address books.
     package func traces(ofContact contact: String) throws -> ContactTraces {
         try readers.read { connection in
             func count(_ table: String) throws -> Int {
@@ -244,7 +244,7 @@ extension AvatarIndex {
     /// The numbers of the feed: `reach` is the lowest one from which this program may read on.
     static let feedSQL = """
         SELECT sequence, floor,
-            min(floor, coalesce((SELECT value FROM setting WHERE name = '\(reachName)'), floor)) AS reach
+            coalesce((SELECT value FROM setting WHERE name = '\(reachName)' AND value BETWEEN 0 AND floor), floor) AS reach
         FROM change_feed WHERE id = 1
         """
 

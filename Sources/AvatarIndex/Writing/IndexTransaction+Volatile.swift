@@ -37,7 +37,7 @@ extension IndexTransaction {
         return copy
     }
 
-    /// The digest of the picture of an entry, even if it was evicted; NULL if it is ignored.
+    /// The digest of the image of an entry, even if it was evicted; NULL if it is ignored.
     private static let shownDigest = """
         SELECT coalesce(
             file.sha256, CASE WHEN avatar.absence IS NOT 'ignored' THEN avatar.absent_sha256 END

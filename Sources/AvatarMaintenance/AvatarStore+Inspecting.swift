@@ -97,6 +97,7 @@ extension AvatarStore {
     ///
     /// - Throws: an error of the index.
     public func details(for key: AvatarKey) throws -> AvatarDetails? {
+        let key = try storedKey(for: key)
         guard let entry = try index.entry(for: key), let overview = try index.overview(of: key) else { return nil }
         let sharing = try entry.file.map { try index.keys(usingFile: $0.id).filter { $0 != key } } ?? []
         return try details(entry, overview, sharing: sharing, eviction: try evictionPlace(of: entry))
@@ -167,6 +168,9 @@ extension AvatarStore {
         )
         let limits = try parts.limits()
         var reasons = explanation.freshness(limits.freshness)
+        if let url = entry.sourceURL, entry.key.isURL, url != entry.key.rawValue, let host {
+            reasons.append("Its key leaves out parameters of its URL (`avatars config volatile-query`, host \(host)).")
+        }
         if let host {
             let health = try index.health(of: host)
             let now = clock.now()

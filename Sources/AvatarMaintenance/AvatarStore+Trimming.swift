@@ -13,7 +13,7 @@ extension AvatarStore {
     ///   if other processes replaced the image three times meanwhile; `readOnly` in a store that is open for reading
     ///   only; another error of the index or the disk.
     public func move(_ key: AvatarKey, to storageClass: StorageClass) async throws -> Bool {
-        try await parts.move(key, to: storageClass)
+        try await parts.move(storedKey(for: key), to: storageClass)
     }
 
     /// Evicts files from `caches`, the least recently used first, until at most `target` bytes are left.

@@ -21,8 +21,8 @@ public struct Diagnosis: Hashable, Sendable {
         case problem
     }
 
-    /// The checked part, in one word: `store`, `folders`, `owners`, `disk`, `clock`, `index`, `syncs`, `hosts`, `network`,
-    /// `names`, `trust`.
+    /// The checked part, in one word: `store`, `folders`, `owners`, `disk`, `clock`, `index`, `syncs`, `hosts`, `queries`,
+    /// `network`, `names`, `trust`.
     public var subject: String
     /// The meaning of the finding.
     public var outcome: Outcome
@@ -107,7 +107,22 @@ extension AvatarStore {
             + (try DiskCheck(configuration.layout, statistics, minimumFree: limits().minimumFree).findings())
             + [ClockCheck.finding(now, latest: [statistics.newestAccess, statistics.lastSync?.time])]
             + [IndexCheck.finding(statistics)] + (try missingFiles(statistics)) + SyncCheck.findings(statistics, now)
-            + HostCheck.findings(try ailingHosts())
+            + HostCheck.findings(try ailingHosts()) + (try clashingQueries())
+    }
+
+    /// A warning about each host whose volatile parameters tell contacts apart.
+    private func clashingQueries() throws -> [Diagnosis] {
+        let queries = try volatileQueries()
+        let clashing = try parts.index.clashingHosts()
+        return queries.filter { clashing.contains($0.host) }.map { query in
+            Diagnosis(
+                "queries",
+                .warning,
+                "A list had contacts with different URLs at \(query.host) that are one without \(query.parameters.joined(separator: ",")).",
+                "These keep their whole URLs as keys, and reads by URL use whole URLs there. If a parameter tells persons apart, "
+                    + "leave it out of `avatars config volatile-query`."
+            )
+        }
     }
 
     /// A warning if files are missing among those of at most 200 entries: the first ones, and as many from a random place on.

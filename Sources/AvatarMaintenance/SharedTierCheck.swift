@@ -140,7 +140,7 @@ public struct SharedTierCheck: Sendable {
     /// The most pages of a listing. A page has up to 1,000 keys.
     private static let mostPages = 100_000
 
-    private func forEachKey(_ prefix: String, _ body: (String) -> Void) async throws {
+    func forEachKey(_ prefix: String, _ body: (String) -> Void) async throws {
         var position: String?
         for _ in 0..<Self.mostPages {
             try Task.checkCancellation()

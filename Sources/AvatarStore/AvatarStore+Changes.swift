@@ -11,7 +11,7 @@ extension AvatarStore {
     /// - Parameter sequence: the number of the last change that was processed; 0 for all that are kept.
     /// - Parameter limit: the most changes to return, at least 1. Default: 1,000. If that many come back, call again.
     /// - Throws: `startOver` if the store no longer keeps all changes after `sequence`, if `sequence` is beyond the
-    ///   last change, after an erasure, and after a restore or a rebuild of the index. Then note `lastChange()`, look at all images, and
+    ///   last change, after an erasure that no contact tells (`AvatarStore.remove(_:erasing:)`), and after a restore or a rebuild of the index. Then note `lastChange()`, look at all images, and
     ///   go on from the noted number. `invalidConfiguration` for a limit below 1; an error of the index.
     public func changes(since sequence: Int64 = 0, limit: Int = 1000) throws -> [AvatarChange] {
         guard limit > 0 else {

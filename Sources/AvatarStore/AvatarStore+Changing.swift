@@ -63,8 +63,8 @@ extension AvatarStore {
     /// and the disk. The receipt lists unknown keys.
     ///
     /// - Parameter keys: the entries to remove.
-    /// - Parameter erasing: leaves no trace in the store. Default: no. An erasure also empties the
-    ///   feed of changes, so that its readers start over (`startOver`), and removes indexes that were set aside and set-aside copies of the images, and empties the
+    /// - Parameter erasing: leaves no trace in the store. Default: no. An erasure also deletes the changes of these images from
+    ///   the feed, so that its readers start over (`startOver`), and removes indexes that were set aside and set-aside copies of the images, and empties the
     ///   write-ahead log. (Deleted rows are overwritten with zeros in any case.) `RemovalReceipt.isErased` tells
     ///   whether it is complete; it is not while another process reads an older snapshot for longer than the wait limit. An
     ///   erasure reaches the shared tier too (`RemovalReceipt.tierErasure`), and with it the other machines and the readers of
@@ -80,7 +80,8 @@ extension AvatarStore {
         dryRun: Bool = false
     ) async throws -> RemovalReceipt {
         if dryRun { return try removal(of: keys) }
-        var receipt = try await requireWritable().writer.remove(keys, erasing: erasing, at: clock.now())
+        let stored = try keys.map { try storedKey(for: $0) }
+        var receipt = try await requireWritable().writer.remove(stored, erasing: erasing, at: clock.now())
         if erasing { receipt.tierErasure = try await eraseInTier() }
         return receipt
     }
@@ -94,6 +95,7 @@ extension AvatarStore {
     /// The receipt that `remove(_:erasing:dryRun:)` would return for `keys`.
     private func removal(of keys: [AvatarKey]) throws -> RemovalReceipt {
         var receipt = RemovalReceipt()
+        let keys = try keys.map { try storedKey(for: $0) }
         let removed = Set(keys)
         var files: Set<Int64> = []
         for key in keys {
@@ -117,7 +119,8 @@ extension AvatarStore {
     /// - Parameter contact: the id of the contact.
     /// - Parameter erasing: leaves no trace of the contact and of those images, as in `remove(_:erasing:)`. Default:
     ///   no. It also removes earlier images of the contact that no contact uses now, as far back as the feed of changes
-    ///   reaches. An image that another contact uses stays, and so does its URL.
+    ///   reaches. An image that another contact uses stays, and so does its URL. The feed tells the erasure by the hashed id of the
+    ///   contact (`AvatarChange.Kind.erased`); if earlier images went, its readers start over.
     /// - Throws: `readOnly` in a store that is open for reading only; an error of the index or the disk.
     public func remove(contact: String, erasing: Bool = false) async throws -> RemovalReceipt {
         var receipt = try await requireWritable().writer.remove(contact: contact, erasing: erasing, at: clock.now())

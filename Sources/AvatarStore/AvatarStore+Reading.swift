@@ -23,7 +23,7 @@ extension AvatarStore {
         from source: String? = nil,
         options: FetchOptions = FetchOptions()
     ) async throws -> AvatarImage {
-        let key = try address.avatarKey
+        let (key, source) = try place(of: address, from: source, options)
         if let rendition = options.rendition {
             return try await image(for: key, as: rendition, of: original(for: key, from: source, options: options))
         }
@@ -48,7 +48,7 @@ extension AvatarStore {
         from source: String? = nil,
         options: FetchOptions = FetchOptions()
     ) async throws -> AvatarFile {
-        let key = try address.avatarKey
+        let (key, source) = try place(of: address, from: source, options)
         if let rendition = options.rendition {
             return try await file(for: key, as: rendition, of: original(for: key, from: source, options: options))
         }
@@ -80,7 +80,7 @@ extension AvatarStore {
             metrics.read(from: .store)
             return image
         }
-        let image = try storedImage(for: address.avatarKey)
+        let image = try readPlaced(address.avatarKey) { try storedImage(for: $0) }
         if image == nil { metrics.miss() } else { metrics.read(from: .store) }
         return image
     }
@@ -100,8 +100,7 @@ extension AvatarStore {
             }
         }
         if let (hit, key) = remembered(address), let file = file(of: hit, key) { return file }
-        let key = try address.avatarKey
-        return try lookTwice(key) { file(of: $0, key) }
+        return try readPlaced(address.avatarKey) { key in try lookTwice(key) { file(of: $0, key) } }
     }
 
     /// The absolute path of the file stored for `address`, else `nil`.
@@ -113,10 +112,12 @@ extension AvatarStore {
     /// - Parameter recordsAccess: whether the call counts as a use for the eviction order. Default: yes.
     /// - Throws: `unsupportedURL` for a URL that cannot be a key; an error of the index.
     public func localFile(for address: some AvatarAddress, recordsAccess: Bool = true) throws -> String? {
-        try lookTwice(address.avatarKey) { hit in
-            guard roots.contains(hit.file) else { return nil }
-            if recordsAccess { accesses.record(hit, at: clock.now()) }
-            return roots.path(of: hit.file)
+        try readPlaced(address.avatarKey) { key in
+            try lookTwice(key) { hit in
+                guard roots.contains(hit.file) else { return nil }
+                if recordsAccess { accesses.record(hit, at: clock.now()) }
+                return roots.path(of: hit.file)
+            }
         }
     }
 
@@ -131,12 +132,23 @@ extension AvatarStore {
         for address: some AvatarAddress,
         _ body: (_ descriptor: Int32) throws -> Result
     ) throws -> Result? {
-        try lookTwice(address.avatarKey) { hit in
+        let key = try storedKey(for: address)
+        return try lookTwice(key) { hit in
             try roots.withDescriptor(of: hit.file) { descriptor in
                 accesses.record(hit, at: clock.now())
                 return try body(descriptor)
             }
         }
+    }
+
+    /// The key of the image at `address`, and the URL to fetch it from: that of the caller, else one with volatile parameters.
+    private func place(
+        of address: some AvatarAddress,
+        from source: String?,
+        _ options: FetchOptions
+    ) throws -> (key: AvatarKey, source: String?) {
+        let key = try address.avatarKey
+        return try source == nil && options.storage != .transient ? place(of: key) : (key, source)
     }
 
     /// The index's hit in memory for a string that is spelled as a key. Such a hit is found without parsing the URL.

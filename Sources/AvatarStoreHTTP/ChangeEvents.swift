@@ -87,13 +87,17 @@ public struct ChangeEvents: AsyncSequence, Sendable {
 /// be secret, and beside it the digest of the whole key.
 struct ChangeRecord: Encodable {
     fileprivate let sequence: Int64
-    private let key: String
-    private let image: String
+    // An erasure names no image.
+    private let key: String?
+    private let image: String?
+    private let digest: String?
     private let owners: [String]
     private let names: [String: String]
     private let kind: String
-    private let digest: String
     private let time: String
+    /// The erased contact, as `ErasedContact` hashes it; `nil` for other changes.
+    private let salt: String?
+    private let contactSHA256: String?
 
     /// The records of `changes`, with the names of their contacts.
     static func records(of changes: [AvatarChange], in store: AvatarStore) throws -> [ChangeRecord] {
@@ -105,12 +109,14 @@ struct ChangeRecord: Encodable {
     /// The record of `change`, with those of `names` that its contacts have.
     private init(_ change: AvatarChange, _ names: [String: String], _ digests: KeyDigests) {
         sequence = change.sequence
-        key = change.key.description
-        image = digests[change.key]
+        let isErasure = change.kind == .erased
+        key = isErasure ? nil : change.key.description
+        image = isErasure ? nil : digests[change.key]
+        digest = isErasure ? nil : change.digest
+        (salt, contactSHA256) = (change.erased?.salt, change.erased?.sha256)
         owners = change.contacts
         self.names = names.filter { change.contacts.contains($0.key) }
         kind = change.kind.rawValue
-        digest = change.digest
         time = change.time.iso8601
     }
 }

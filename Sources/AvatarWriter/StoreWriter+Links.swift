@@ -63,14 +63,17 @@ extension StoreWriter {
 
     /// Changes links in one transaction, then deletes the files without a use.
     ///
-    /// - Returns: the count that `body` returns.
-    private func changeLinks(_ body: (inout Publication) throws -> Int) throws -> Int {
-        let (count, retired) = try write(.power) { transaction in
+    /// - Returns: the result of `body`.
+    func changeLinks<Result>(
+        _ durability: AvatarIndex.Durability = .power,
+        _ body: (inout Publication) throws -> Result
+    ) throws -> Result {
+        let (result, retired) = try write(durability) { transaction in
             var publication = try Publication(transaction, places, accesses, since: nil)
             return (try body(&publication), try publication.finish())
         }
         try pending.unlink(retired)
         try settle()
-        return count
+        return result
     }
 }

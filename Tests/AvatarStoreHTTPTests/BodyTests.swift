@@ -82,6 +82,26 @@ struct BodyTests {
         }
     }
 
+    @Test func erasureOfAContactIsAnEventWithoutItsImage() async throws {
+        try await ResponderFixture.with { fixture in
+            let store = fixture.store.store
+            let last = try store.lastChange()
+            let contact = try #require(try store.changes(since: 0).flatMap(\.contacts).first)
+            _ = try await store.remove(contact: contact, erasing: true)
+
+            let page = try fixture.ask("/changes?since=\(last)").object()
+            let event = try #require((page["changes"] as? [[String: Any]])?.last)
+            let fields = ["sequence", "owners", "names", "kind", "time", "salt", "contactSHA256"]
+            #expect(event["kind"] as? String == "erased" && Set(event.keys) == Set(fields))
+            #expect(event["contactSHA256"] as? String == (try store.changes(since: last).last?.erased?.sha256))
+            #expect(page["next"] as? Int == Int(try store.lastChange()))
+            var pieces = body(fixture, "/changes?since=\(last)", [.accept: "text/event-stream"]).makeAsyncIterator()
+            _ = try await pieces.next()
+            let text = String(decoding: try #require(try await pieces.next()), as: UTF8.self)
+            #expect(text.contains("event: change\n") && text.contains("\"kind\":\"erased\""))
+        }
+    }
+
     private func expectStartOver(_ fixture: ResponderFixture, _ answer: Answer, next: Int64) throws {
         let problem = try answer.object()
         let components = try fixture.ask("/openapi.json").object()["components"] as? [String: [String: Any]]

@@ -28,7 +28,7 @@ import Testing
 
             #expect(run.status == 0)
             let removed = try run.object
-            #expect(removed.names == ["rows", "files", "bytes", "erased", "sharedObjects"])
+            #expect(removed.names == ["rows", "files", "bytes", "erased", "sharedObjects", "receipt"])
             #expect(removed.number("rows") == 2)
             #expect(removed.number("files") == 2)
             #expect(removed.number("bytes") == 2 * Self.size)
@@ -120,6 +120,47 @@ import Testing
             for name in ["store/index.sqlite", "store/index.sqlite-wal"] where workplace.exists(name) {
                 #expect(!String(decoding: try workplace.read(name), as: UTF8.self).contains("/p/1.png"))
             }
+        }
+    }
+
+    @Test func receiptOfAnErasureIsVerified_andTheFeedTellsIt() async throws {
+        try await withStore { workplace, _ in
+            let last =
+                try await workplace.run("changes", "--json").objects.compactMap { $0.number("sequence") }.max() ?? 0
+            let run = try await workplace.run(
+                "remove",
+                "--contact",
+                "1",
+                "--erase",
+                "--receipt",
+                "receipt.json",
+                "--json"
+            )
+            #expect(run.status == 0)
+            #expect(try run.object.names.contains("receipt") && !run.object.isNull("receipt"))
+            let receipt = try JSONObject(String(decoding: workplace.read("receipt.json"), as: UTF8.self))
+            #expect(receipt.text("id") == "1")
+
+            let changes = try await workplace.run("changes", "--since", "\(last)", "--json").objects
+            #expect(changes.map { $0.text("kind") } == ["erased"])
+            #expect(changes.first?.names == ["sequence", "owners", "names", "kind", "time", "salt", "contactSHA256"])
+            #expect(changes.first?.text("contactSHA256") == receipt.text("contactSHA256"))
+
+            try workplace.write("output.json", run.text)
+            for file in ["receipt.json", "output.json"] {
+                let verified = try await workplace.run("remove", "--verify", file, "--json")
+                #expect(verified.status == 0, "\(verified.messages)")
+                #expect(try verified.object.objects("found")?.isEmpty == true)
+            }
+            // The list still has the contact.
+            _ = try await workplace.run("sync", "people.ndjson", "--allow-private-network")
+            let back = try await workplace.run("remove", "--verify", "receipt.json")
+            #expect(back.status == 1)
+            #expect(back.text.contains("contact: ") && back.text.contains("/p/1.png"))
+            try workplace.write("nothing.json", "{}")
+            #expect(try await workplace.run("remove", "--verify", "nothing.json").status == 2)
+            #expect(try await workplace.run("remove", "--verify", "receipt.json", "--erase").status == 64)
+            #expect(try await workplace.run("remove", "--all", "--receipt", "other.json").status == 64)
         }
     }
 
@@ -275,7 +316,7 @@ import Testing
                 "minimumFreshness",
                 "maximumFreshness", "defaultFreshness", "maxAgeWithoutFetch", "keepUnowned", "keepNames",
                 "keepAddresses", "goneConfirmations", "connections", "perHost", "allowPrivateNetwork", "userAgent",
-                "caFile",
+                "caFile", "volatileQuery",
             ]
         )
         #expect(settings.number("budget") == 256 << 20)

@@ -34,7 +34,8 @@ import Testing
         "show": ["json", "contact"],
         "contacts": ["json", "name", "without-image", "limit", "after"],
         "remove": shared.union([
-            "json", "owner", "contact", "host", "without-contact", "all", "erase", "yes", "dry-run",
+            "json", "owner", "contact", "host", "without-contact", "all", "erase", "receipt", "verify", "yes",
+            "dry-run",
         ]),
         "move": ["json", "to", "dry-run"],
         "sources": ["json", "forget", "dry-run"],
@@ -91,7 +92,7 @@ import Testing
         "unstored", "changed", "failed", "skipped", "skippedBy", "pausedHosts", "overBudget", "evicted", "requests",
         "ignored", "shared",
         "bytesReceived", "seconds", "failures", "failureGroups", "hints", "duplicates", "slowedHosts", "hosts",
-        "sources",
+        "sources", "changingQueries", "queryClashes",
     ]
     private static let trimFields: Set<String> = ["evicted", "bytesFreed", "bytes", "budgetBytes", "lowWatermarkBytes"]
     private static let importFields: Set<String> = [
@@ -137,7 +138,9 @@ import Testing
                 "minimumFreshness",
                 "maximumFreshness",
                 "defaultFreshness", "maxAgeWithoutFetch", "keepUnowned", "keepNames", "keepAddresses",
-                "goneConfirmations", "connections", "perHost", "allowPrivateNetwork", "userAgent", "caFile", "evicted",
+                "goneConfirmations", "connections", "perHost", "allowPrivateNetwork", "userAgent", "caFile",
+                "volatileQuery",
+                "evicted",
                 "bytesFreed",
             ]
         ),
@@ -168,8 +171,8 @@ import Testing
         (["export", "mirror", "--mirror"], mirrorFields),
         (["import", "folder", "--dry-run"], importFields), (["import", "folder"], importFields),
         (["trim", "--budget", "0", "--dry-run"], trimFields), (["trim", "--budget", "0"], trimFields),
-        (["remove", "--all", "--dry-run"], ["rows", "files", "bytes", "erased", "sharedObjects"]),
-        (["remove", "--all"], ["rows", "files", "bytes", "erased", "sharedObjects"]),
+        (["remove", "--all", "--dry-run"], ["rows", "files", "bytes", "erased", "sharedObjects", "receipt"]),
+        (["remove", "--all"], ["rows", "files", "bytes", "erased", "sharedObjects", "receipt"]),
         (["compact", "--dry-run"], ["bytesBefore", "bytes", "bytesFreed"]),
         (["compact"], ["bytesBefore", "bytes", "bytesFreed"]),
     ]

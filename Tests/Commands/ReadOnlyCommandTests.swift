@@ -17,6 +17,7 @@ import Testing
             ["config", "budget"], ["config", "--json"], ["sync", "--dry-run"],
             ["sync", "list.txt", "--dry-run", "--allow-private-network"],
             ["remove", "--all", "--dry-run"], ["remove", url, "--dry-run"], ["remove", "--owner", url, "--dry-run"],
+            ["remove", "--verify", "receipt.json"],
             ["move", url, "--to", "documents", "--dry-run"], ["trim", "--dry-run"],
             ["shared"], ["shared", "--minimum", "2", "--json"], ["shared", "--ignored"],
             ["ignore", String(repeating: "0", count: 64), "--dry-run"],
@@ -26,6 +27,11 @@ import Testing
 
     /// Commands that write outside the store, to a place that is deleted after each.
     private static let copying = [["export", "out"], ["backup", "out"]]
+
+    /// A receipt of an erasure of something that no store here has.
+    private static let receipt = """
+        {"id": "9", "time": "2026-01-01T00:00:00.000Z", "salt": "0a", "contactSHA256": null, "keys": ["0b"], "images": []}
+        """
 
     /// A workplace with a store of three pictures and one document, a list, and a folder with one more picture.
     private func withStore(_ body: (Workplace, String) async throws -> Void) async throws {
@@ -38,6 +44,7 @@ import Testing
                 withIntermediateDirectories: false
             )
             try workplace.write("folder/me.png", SampleImage.identicon(for: "me"))
+            try workplace.write("receipt.json", Self.receipt)
             try await workplace.run("sync", "list.txt", "--limit", "3", "--allow-private-network").requireSuccess()
             try await workplace.run("sync", "people.ndjson", "--allow-private-network").requireSuccess()
             try await workplace.run("save", "folder/me.png", "--name", "saved").requireSuccess()
@@ -122,6 +129,7 @@ import Testing
             )
             try workplace.write("folder/me.png", SampleImage.identicon(for: "me"))
             try workplace.write("list.txt", slow.origin.list(20))
+            try workplace.write("receipt.json", Self.receipt)
             try workplace.write("late.txt", slow.origin.list(8, folder: "late"))
             try await workplace.run("sync", "list.txt", "--allow-private-network").requireSuccess()
             let writer = try await workplace.start(

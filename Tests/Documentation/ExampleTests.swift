@@ -13,7 +13,8 @@ struct ExampleTests {
         "ContactsAndChanges", "TestingWithAvatarStoreTesting", "OperatingAStore", "SeveralMachines", "IndexSchema",
         "CachingRules",
         "CommandLine", "ContactLists", "AddressBooks", "EmailPictures", "Limits", "NetworkAccess", "Placeholders",
-        "RetriesAndPausedHosts", "ServingPictures", "SettingsAndTuning", "OriginClients", "MovingFromAnotherCache",
+        "RetriesAndPausedHosts", "ServingPictures", "SettingsAndTuning", "URLsThatChange", "OriginClients",
+        "MovingFromAnotherCache",
         "IgnoredPictures", "Sizes", "Promises", "Alerts",
     ]
 

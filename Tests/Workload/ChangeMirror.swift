@@ -42,6 +42,12 @@ package struct ChangeMirror: Codable, Sendable {
             )
             require(known.values.allSatisfy { $0 != change.digest }, change, "changes nothing")
             for owner in change.contacts { known[owner] = change.digest }
+        case .erased:
+            for (key, known) in pictures {
+                let rest = known.filter { !change.erases(contact: $0.key) }
+                pictures[key] = rest.isEmpty ? nil : rest
+            }
+            known = [:]
         case .removed:
             for owner in change.contacts {
                 require(known[owner] == change.digest, change, "was not what \(owner) had")

@@ -12,20 +12,26 @@ public struct AvatarChange: Hashable, Sendable {
         /// These contacts no longer have the picture. An eviction is not a removal, because the store fetches
         /// an evicted picture again when a program reads it.
         case removed
+        /// A contact was erased. The record has neither its key nor its digest nor its contacts, but `erased`: drop all that you
+        /// have of that contact, of the present and of the past.
+        case erased
     }
 
     /// The number of the record. Later records have higher numbers, with gaps.
     public var sequence: Int64
-    /// The key of the image.
+    /// The key of the image; for `erased` a key that no image has.
     public var key: AvatarKey
     /// The ids of the contacts that the change concerns, sorted by their UTF-8 bytes.
     public var contacts: [String]
     /// The kind of the change.
     public var kind: Kind
-    /// The SHA-256 digest of the image in lower-case hexadecimal; for `removed`, of the last bytes stored.
+    /// The SHA-256 digest of the image in lower-case hexadecimal; for `removed`, of the last bytes stored; empty for
+    /// `erased`.
     public var digest: String
     /// When the store made the change.
     public var time: Timestamp
+    /// The contact that was erased; `nil` for the other kinds.
+    public var erased: ErasedContact?
 
     /// A record with these values.
     package init(sequence: Int64, key: AvatarKey, contacts: [String], kind: Kind, digest: String, time: Timestamp) {

@@ -104,6 +104,10 @@ package struct FetchTarget: Sendable {
     /// The URL of the image. It differs from `key` for a caller's own key.
     package var sourceKey: AvatarKey { source.url }
 
+    /// Whether the key leaves out parameters of the URL (`VolatileQuery`). Such an image is not shared with other machines: their
+    /// keys may leave out others.
+    package var isReduced: Bool { key.isURL && key != sourceKey }
+
     /// Name and port of the host of `sourceKey`.
     package var sourceHost: String { source.host }
 

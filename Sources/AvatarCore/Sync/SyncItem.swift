@@ -20,6 +20,10 @@ package enum SyncItem: Sendable {
     case duplicate(DuplicateRecord)
     /// A contact that the list names, with a picture or without, and its e-mail addresses. The items for its picture follow.
     case contact(ListedContact, emails: [String])
+    /// A URL whose key leaves out parameters. The item for its image follows.
+    case reduced(ReducedURL)
+    /// A contact whose URL keeps its volatile parameters, because the key without them may be that of another contact's image.
+    case clash(host: String, contact: String)
     /// No item yet: the list is read for the first time.
     case nothingYet
 }
@@ -64,6 +68,23 @@ extension SyncItem {
                 place: isURL ? nil : place
             )
         )
+    }
+}
+
+/// A URL of a list whose key leaves out volatile parameters (`VolatileQuery`).
+package struct ReducedURL: Sendable {
+    /// The key of the image.
+    package let key: AvatarKey
+    /// The URL as the list has it now, which is fetched.
+    package let url: AvatarKey
+    package let contact: String
+    /// The contact's stored image under another key, which the sync takes over; `nil` for none.
+    package let former: AvatarKey?
+    /// Whether the index has another URL for `key`, or nothing.
+    package let isNews: Bool
+
+    package init(key: AvatarKey, url: AvatarKey, contact: String, former: AvatarKey? = nil, isNews: Bool) {
+        (self.key, self.url, self.contact, self.former, self.isNews) = (key, url, contact, former, isNews)
     }
 }
 
@@ -151,6 +172,8 @@ package struct CandidateChain: Sendable {
     package var ownsTarget = false
     /// The images of its e-mail addresses, to try if the last URL has an ignored picture.
     package var byEmail: [AvatarKey] = []
+    /// The URLs to fetch of candidates whose keys leave out parameters.
+    var sources: [AvatarKey: AvatarKey] = [:]
     /// Whether the candidates follow URLs with ignored pictures, to which the contact stays linked.
     private var followsURLs = false
 

@@ -108,6 +108,7 @@ package struct SyncPlanner: Sendable {
             let linked = Set(context.known.images(of: contact))
             var chain = CandidateChain(contact: contact, candidates: keys, lowDataURL: lowDataURL, linked: linked)
             chain.byEmail = byEmail
+            for key in keys { chain.sources[key] = context.known.source(for: key) }
             let photos = context.formerPhotos(of: contact)
             if !photos.isEmpty { steps.append(.replace(contact: contact, former: photos, by: keys + byEmail)) }
             try plan(chain, in: context, into: &steps)
@@ -125,7 +126,7 @@ package struct SyncPlanner: Sendable {
             steps.append(.unreadable(place, reason: reason))
         case .duplicate(let record):
             steps.append(.duplicate(record))
-        case .contact, .nothingYet:
+        case .contact, .nothingYet, .reduced, .clash:
             break
         }
     }
@@ -177,7 +178,13 @@ package struct SyncPlanner: Sendable {
         image.chain = chain
         var target: FetchTarget
         do throws(AvatarStoreError) {
-            target = try FetchTarget(key: key, source: nil, entry: entry, storageClass: rules.storageClass)
+            let source = chain?.sources[key] ?? context.known.source(for: key)
+            target = try FetchTarget(
+                key: key,
+                source: source?.rawValue,
+                entry: entry,
+                storageClass: rules.storageClass
+            )
             try target.consider(lowDataURL: lowDataURL, isConstrained: rules.isConstrained)
         } catch {
             // The URL of a smaller image that is not one, or an index that was edited by hand.

@@ -106,18 +106,31 @@ package struct SyncSnapshot: Sendable {
     private let entries: [AvatarKey: AvatarEntry]
     private let lost: Set<Int64>
     private let images: [KeyFingerprint: [AvatarKey]]
+    private let sources: [AvatarKey: AvatarKey]
 
     /// - Parameters:
     ///   - entries: the entries of all keys of the items, and of the images of their contacts.
     ///   - lost: the ids of the files among them that are not where the index says.
     ///   - images: the images of the contacts, as far as the plan needs them.
-    package init(entries: [AvatarEntry], lost: Set<Int64>, images: [(contact: String, keys: [AvatarKey])]) {
-        self.entries = Dictionary(entries.map { ($0.key, $0) }) { first, _ in first }
+    ///   - reduced: the URLs whose keys leave out parameters. A key without an entry has that of its former key.
+    package init(
+        entries: [AvatarEntry],
+        lost: Set<Int64>,
+        images: [(contact: String, keys: [AvatarKey])],
+        reduced: [ReducedURL] = []
+    ) {
+        var found = Dictionary(entries.map { ($0.key, $0) }) { first, _ in first }
+        for url in reduced where found[url.key] == nil { found[url.key] = url.former.flatMap { found[$0] } }
+        self.entries = found
+        sources = Dictionary(reduced.map { ($0.key, $0.url) }) { first, _ in first }
         self.lost = lost
         self.images = Dictionary(images.map { (KeyFingerprint($0.contact), $0.keys) }) { $0 + $1 }
     }
 
-    func entry(for key: AvatarKey) -> AvatarEntry? { entries[key] }
+    package func entry(for key: AvatarKey) -> AvatarEntry? { entries[key] }
+
+    /// The URL to fetch the image of `key` from, if the key leaves out parameters of it.
+    func source(for key: AvatarKey) -> AvatarKey? { sources.isEmpty ? nil : sources[key] }
 
     /// Whether the file of `entry` was seen with its indexed length.
     func hasFile(_ entry: AvatarEntry?) -> Bool {
@@ -132,7 +145,8 @@ package struct SyncSnapshot: Sendable {
             case .entry(let entry): lacksImage(entry)
             case .image(let image): image.key.map { lacksImage(entries[$0]) } ?? false
             case .candidates(let keys, _, _, _): keys.contains { lacksImage(entries[$0]) }
-            case .postponed, .withoutImage, .photos, .unreadable, .duplicate, .contact, .nothingYet: false
+            case .postponed, .withoutImage, .photos, .unreadable, .duplicate, .contact, .nothingYet, .reduced, .clash:
+                false
             }
         }
     }
@@ -144,7 +158,8 @@ package struct SyncSnapshot: Sendable {
             case .entry(let entry): url(of: entry.key, entry, at: now)
             case .image(let image): image.key.map { url(of: $0, entries[$0], at: now) } ?? []
             case .candidates(let keys, _, _, _): keys.flatMap { url(of: $0, entries[$0], at: now) }
-            case .postponed, .withoutImage, .photos, .unreadable, .duplicate, .contact, .nothingYet: []
+            case .postponed, .withoutImage, .photos, .unreadable, .duplicate, .contact, .nothingYet, .reduced, .clash:
+                []
             }
         }
     }
@@ -153,7 +168,9 @@ package struct SyncSnapshot: Sendable {
         if let validation = entry?.validation, hasFile(entry), validation.failure == nil, validation.isFresh(at: now) {
             return []
         }
-        return [entry?.sourceURL ?? key.url].compactMap(\.self)
+        // The shared tier has no image whose key leaves out parameters.
+        let source = sources[key]?.rawValue ?? entry?.sourceURL ?? key.url
+        return [source].compactMap(\.self).filter { !key.isURL || $0 == key.rawValue }
     }
 
     /// Whether a request may bring an image that is not stored. An ignored picture will probably stay the same.

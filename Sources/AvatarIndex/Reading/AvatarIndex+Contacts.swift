@@ -36,6 +36,42 @@ extension AvatarIndex {
         }
     }
 
+    /// The images at URLs that `contact` has, with the URLs that they are fetched from: those with a file first, and of these
+    /// the one that was checked last. An entry that never had an image is left out.
+    package func fetchedImages(of contact: String) throws -> [(key: AvatarKey, source: String)] {
+        try readers.read { connection in
+            try connection.rows(
+                """
+                SELECT avatar.key, coalesce(avatar.source_url, avatar.key) AS source
+                FROM owner JOIN avatar ON avatar.id = owner.avatar_id
+                WHERE owner.contact = ? AND avatar.host_id IS NOT NULL
+                    AND (avatar.file_id IS NOT NULL OR avatar.absence IS NOT NULL)
+                ORDER BY avatar.file_id IS NULL, avatar.checked_ms DESC, avatar.key
+                """,
+                [contact]
+            ) { (AvatarKey(stored: $0.text("key")), $0.text("source")) }
+        }
+    }
+
+    /// The images with a file whose keys are `url` and further parameters, the one that was checked last at the end.
+    ///
+    /// - Parameter limit: the most of them.
+    package func images(extending url: AvatarKey, limit: Int) throws -> [(key: AvatarKey, sha256: [UInt8])] {
+        // The characters behind "&" and "?".
+        let (mark, end) = url.rawValue.utf8.contains(UInt8(ascii: "?")) ? ("&", "'") : ("?", "@")
+        return try readers.read { connection in
+            try connection.rows(
+                """
+                SELECT * FROM (
+                    SELECT avatar.key, file.sha256, avatar.checked_ms FROM avatar JOIN file ON file.id = avatar.file_id
+                    WHERE avatar.key >= ? AND avatar.key < ? LIMIT ?
+                ) ORDER BY checked_ms
+                """,
+                [url.rawValue + mark, url.rawValue + end, limit]
+            ) { (AvatarKey(stored: $0.text("key")), $0.blob("sha256")) }
+        }
+    }
+
     /// The order of a contact's images: the first is the one that it shows.
     static let contactOrder =
         "avatar.file_id IS NULL, avatar.host_id IS NOT NULL, avatar.key GLOB 'email:http*', avatar.key"
@@ -108,6 +144,56 @@ extension AvatarIndex {
     }
 }
 
+// MARK: Traces of an erasure
+
+/// The traces of one contact in the index.
+package struct ContactTraces: Sendable {
+    /// Whether it has the contact's name, or digests of its addresses.
+    package let isKnown: Bool
+    /// The images that the contact uses.
+    package let links: Int
+    /// The changes of the feed that name it.
+    package let changes: Int
+}
+
+extension AvatarIndex {
+    /// The traces of `contact`, apart from the cards of address books.
+    package func traces(ofContact contact: String) throws -> ContactTraces {
+        try readers.read { connection in
+            func count(_ table: String) throws -> Int {
+                Int(try connection.integer("SELECT count(*) FROM \(table) WHERE contact = ?", [contact]) ?? 0)
+            }
+            return ContactTraces(
+                isKnown: try count("contact") + count("contact_address") > 0,
+                links: try count("owner"),
+                changes: try count("content_change_owner")
+            )
+        }
+    }
+
+    /// A page of all keys, in the order of the row ids.
+    package func keys(after id: Int64, limit: Int) throws -> [(id: Int64, key: AvatarKey)] {
+        try readers.read { connection in
+            try connection.rows("SELECT id, key FROM avatar WHERE id > ? ORDER BY id LIMIT ?", [id, limit]) {
+                ($0.integer("id"), AvatarKey(stored: $0.text("key")))
+            }
+        }
+    }
+
+    /// The keys of the entries whose file has the digest `sha256`.
+    package func keys(withDigest sha256: [UInt8]) throws -> [AvatarKey] {
+        try readers.read { connection in
+            try connection.rows(
+                """
+                SELECT avatar.key FROM file JOIN avatar ON avatar.file_id = file.id
+                WHERE file.storage_class IN (0, 1) AND file.sha256 = ? ORDER BY avatar.key
+                """,
+                [sha256]
+            ) { AvatarKey(stored: $0.text("key")) }
+        }
+    }
+}
+
 // MARK: The feed of changes
 
 extension AvatarIndex {
@@ -121,9 +207,9 @@ extension AvatarIndex {
     package func changes(since sequence: Int64, limit: Int) throws -> [AvatarChange] {
         try readers.read { connection in
             try connection.snapshot {
-                let feed = try connection.firstRow("SELECT floor, sequence FROM change_feed WHERE id = 1") {
+                let feed = try connection.firstRow(Self.feedSQL) {
                     let sequence = $0.integer("sequence", in: IndexNumber.id)
-                    return $0.integer("floor", in: 0...sequence)...sequence
+                    return $0.integer("reach", in: 0...sequence)...sequence
                 }
                 guard let feed, feed.contains(sequence) else {
                     throw AvatarStoreError.number(sequence, isOutside: feed)
@@ -147,6 +233,16 @@ extension AvatarIndex {
         }
     }
 
+    /// The numbers of the feed: `reach` is the lowest one from which this program may read on.
+    static let feedSQL = """
+        SELECT sequence, floor,
+            coalesce((SELECT value FROM setting WHERE name = '\(reachName)' AND value BETWEEN 0 AND floor), floor) AS reach
+        FROM change_feed WHERE id = 1
+        """
+
+    /// The name under which the index has `reach`, if that is not the floor. It is no setting.
+    static let reachName = "feed-reach"
+
     /// The sequence number of the last change; 0 without changes. Reads one row.
     package func lastChange() throws -> Int64 {
         try readers.read { connection in
@@ -158,9 +254,23 @@ extension AvatarIndex {
 extension AvatarChange {
     /// The change in a row of `content_change`, without its contacts.
     fileprivate init(_ row: borrowing Row) {
+        let key = row.text("key")
+        if key.hasPrefix(ErasedContact.keyPrefix) {
+            self.init(
+                sequence: row.integer("sequence"),
+                key: AvatarKey(stored: ErasedContact.keyPrefix),
+                contacts: [],
+                kind: .erased,
+                digest: "",
+                time: Timestamp(milliseconds: row.integer("time_ms"))
+            )
+            let salt = String(key.dropFirst(ErasedContact.keyPrefix.count))
+            erased = ErasedContact(salt: salt, sha256: row.text("digest"))
+            return
+        }
         self.init(
             sequence: row.integer("sequence"),
-            key: AvatarKey(stored: row.text("key")),
+            key: AvatarKey(stored: key),
             contacts: [],
             // The table admits no other words.
             kind: Kind(rawValue: row.text("kind")) ?? .changed,

@@ -105,21 +105,58 @@ extension IndexTransaction {
     func tellNews(at time: Timestamp, keeping limit: Int64) throws {
         var told = try news.items.flatMap { try changes(of: $0) }
         guard !told.isEmpty else { return }
-        let feed = try firstRow("SELECT sequence, floor FROM change_feed WHERE id = 1") { row in
-            (sequence: row.integer("sequence", in: IndexNumber.id), floor: row.integer("floor", in: IndexNumber.id))
-        }
-        guard var (sequence, floor) = feed else { return }
+        guard var (sequence, floor, reach) = try feedNumbers() else { return }
         for place in told.indices {
             sequence += max(1, Int64(told[place].owners.count))
             told[place].sequence = sequence
         }
         for change in told { try append(change, at: time) }
-        if sequence - limit > floor {
-            floor = sequence - limit
-            try run(KeepsHits("DELETE FROM content_change_owner WHERE sequence <= ?"), [floor])
-            try run(KeepsHits("DELETE FROM content_change WHERE sequence <= ?"), [floor])
+        if sequence - limit > reach {
+            reach = sequence - limit
+            floor = max(floor, reach)
+            try run(KeepsHits("DELETE FROM content_change_owner WHERE sequence <= ?"), [reach])
+            try run(KeepsHits("DELETE FROM content_change WHERE sequence <= ?"), [reach])
+            try setReach(reach, floor: floor)
         }
         try run(KeepsHits("UPDATE change_feed SET sequence = ?, floor = ?"), [sequence, floor])
+    }
+
+    // MARK: Erasures
+
+    /// The last number of the feed, the number from which programs of version 0.2 may read on, and the one from which this program
+    /// may: an erasure that the feed tells raises the former alone. `nil` without a feed.
+    private func feedNumbers() throws -> (sequence: Int64, floor: Int64, reach: Int64)? {
+        try firstRow(AvatarIndex.feedSQL) { row in
+            let sequence = row.integer("sequence", in: IndexNumber.id)
+            let floor = row.integer("floor", in: 0...sequence)
+            return (sequence, floor, row.integer("reach", in: 0...floor))
+        }
+    }
+
+    /// Records from where this program may read, if that is not the floor.
+    private func setReach(_ reach: Int64, floor: Int64) throws {
+        guard reach < floor else { return try removeSetting(AvatarIndex.reachName) }
+        try setSetting(AvatarIndex.reachName, to: reach)
+    }
+
+    /// Tells readers of an erasure of which the feed must not name an image: that of a contact by its hashed id, any other one by
+    /// letting all readers start over. Programs of version 0.2 start over in any case, so they do not meet the row.
+    ///
+    /// - Parameter contact: the erased contact, if nothing else was erased.
+    func tellErasure(of contact: ErasedContact?, at time: Timestamp) throws {
+        guard let (sequence, _, reach) = try feedNumbers() else { return }
+        let next = sequence + 1
+        if let contact, let digest = Hexadecimal.bytes(contact.sha256) {
+            try run(
+                KeepsHits("INSERT INTO content_change (sequence, key, kind, sha256, time_ms) VALUES (?, ?, ?, ?, ?)"),
+                [
+                    next, ErasedContact.keyPrefix + contact.salt, AvatarChange.Kind.removed.rawValue, digest,
+                    time.milliseconds,
+                ]
+            )
+        }
+        try run(KeepsHits("UPDATE change_feed SET sequence = ?1, floor = ?1"), [next])
+        try setReach(contact == nil ? next : reach, floor: next)
     }
 
     /// Empties the feed and continues with numbers that no earlier feed has reached, so that all of its readers must start
@@ -130,6 +167,7 @@ extension IndexTransaction {
     package func restartFeed(at time: Timestamp = Timestamp(milliseconds: 0)) throws {
         try run(KeepsHits("DELETE FROM content_change_owner"))
         try run(KeepsHits("DELETE FROM content_change"))
+        try removeSetting(AvatarIndex.reachName)
         try run(
             KeepsHits(
                 "UPDATE change_feed SET (sequence, floor) = (SELECT next, next FROM (SELECT max(sequence + 1, ?) AS next))"

@@ -161,13 +161,20 @@ extension IndexTransaction {
     /// Deletes `contact` from the feed of changes, and every change of an image that is gone: of `keys`, and of those
     /// that the contact had. Reads the whole feed.
     ///
-    /// If the feed told of what is erased, its readers must start over: so they learn of an erasure, although no change may name
-    /// the image. The other changes stay. They still tell the images of contacts that are erased later.
+    /// If the feed told of what is erased, its readers learn of the erasure, although no change may name the image: by `mark`, or
+    /// because they must start over. The other changes stay. They still tell the images of contacts that are erased later.
     ///
     /// - Parameter contact: `nil` to delete changes by key only.
-    /// - Parameter isRemoval: whether entries were removed just now, which readers may have.
+    /// - Parameter mark: the hashed id of `contact`; `nil` if images were erased that readers cannot tell by the contact.
+    /// - Parameter isRemoval: whether entries were removed just now, or a contact, which readers may have.
     /// - Returns: whether a change named `contact`.
-    package func eraseChanges(of contact: String?, keys: [AvatarKey], isRemoval: Bool) throws -> Bool {
+    package func eraseChanges(
+        of contact: String?,
+        as mark: ErasedContact?,
+        keys: [AvatarKey],
+        isRemoval: Bool,
+        at time: Timestamp
+    ) throws -> Bool {
         var gone = Set(keys)
         var isNamed = false
         if let contact {
@@ -201,12 +208,7 @@ extension IndexTransaction {
         for change in changes {
             try run(KeepsHits("DELETE FROM content_change WHERE sequence = ?"), [change.sequence])
         }
-        if isRemoval || isNamed || !changes.isEmpty {
-            let last = try firstRow("SELECT sequence FROM change_feed WHERE id = 1") {
-                $0.integer("sequence", in: IndexNumber.id)
-            }
-            if let last { try run(KeepsHits("UPDATE change_feed SET sequence = ?1, floor = ?1"), [last + 1]) }
-        }
+        if isRemoval || isNamed || !changes.isEmpty { try tellErasure(of: mark, at: time) }
         return isNamed
     }
 

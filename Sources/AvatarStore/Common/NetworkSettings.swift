@@ -15,8 +15,13 @@ package struct TextSetting: Hashable, Sendable {
     /// The absolute path of a PEM file of certificates to trust in addition to the system's.
     package static let trustRootsFile = TextSetting("ca-file")
 
+    /// The volatile parameters of URLs, a line for each host (`VolatileQuery`).
+    package static let volatileQuery = TextSetting("volatile-query")
+    /// The name under which the index has the hosts that `AvatarIndex.clashingHosts()` returns. It is no setting.
+    static let clashingHosts = "volatile-query-clashes"
+
     /// All text settings, in the order in which the command line lists them.
-    package static let all: [TextSetting] = [userAgent, trustRootsFile]
+    package static let all: [TextSetting] = [userAgent, trustRootsFile, volatileQuery]
 }
 
 /// The network options that a store keeps for programs without a configuration of their own, such as `avatars`.

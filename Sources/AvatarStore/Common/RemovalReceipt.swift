@@ -18,6 +18,9 @@ public struct RemovalReceipt: Hashable, Sendable {
     public var isErased = false
     /// Paths of files that an erasure could not remove and that may hold traces.
     public var traces: [String] = []
+    /// The proof of an erasure, to keep outside of the store; `nil` without an erasure, for a contact that the store does not know,
+    /// and for more than `ErasureReceipt.maximumImages` images.
+    public var erasure: ErasureReceipt?
     /// The erasure in the shared tier.
     public var tierErasure = TierErasureState.none
 }

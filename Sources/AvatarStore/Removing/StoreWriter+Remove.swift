@@ -13,7 +13,7 @@ extension StoreWriter {
         isNews: Bool = true,
         at now: Timestamp
     ) throws -> RemovalReceipt {
-        var removal = Removal(tellsSink: erasing && isNews, at: now)
+        var removal = Removal(erases: erasing, tellsSink: erasing && isNews, at: now)
         for start in stride(from: 0, to: keys.count, by: 512) {
             let batch = keys[start..<min(start + 512, keys.count)]
             try remove(&removal) { transaction, removal in
@@ -33,7 +33,7 @@ extension StoreWriter {
     /// Unlinks and forgets `contact`, and removes the images that no other contact uses; for an erasure, also its former
     /// images.
     func remove(contact: String, erasing: Bool, at now: Timestamp) throws -> RemovalReceipt {
-        var removal = Removal(tellsSink: erasing, at: now)
+        var removal = Removal(erases: erasing, tellsSink: erasing, at: now)
         try remove(&removal) { transaction, removal in
             let images = try transaction.images(of: contact)
             removal.receipt.hasUnknownContact = try images.isEmpty && !transaction.hasContact(contact)
@@ -49,6 +49,7 @@ extension StoreWriter {
             removal.values += try eraseCards(of: contact, in: transaction).map { Array($0.utf8) }
             for key in try transaction.formerImages(of: contact) {
                 guard let state = try transaction.state(of: key) else { continue }
+                removal.hasFormer = true
                 try take(key, state: state, in: transaction, adding: &removal)
             }
         }
@@ -86,10 +87,14 @@ extension StoreWriter {
         removal.receipt.rows += 1
         removal.keys.insert(key)
         removal.values.append(Array(key.rawValue.utf8))
+        if let url = state.sourceURL, url != key.rawValue { removal.values.append(Array(url.utf8)) }
         let digest = try state.fileID.flatMap { try transaction.digest(ofFile: $0) }
-        if removal.tellsSink {
-            let urls = try [state.sourceURL, transaction.lowDataURL(of: state.id)].compactMap(\.self)
-            try sink.erase(urls, digest: digest, at: removal.time, in: transaction)
+        if removal.erases {
+            // The key is the URL of an earlier list if the present one has other parameters (`VolatileQuery`).
+            let urls = try [state.sourceURL, key.isURL ? key.rawValue : nil, transaction.lowDataURL(of: state.id)]
+            let all = Set(urls.compactMap(\.self))
+            removal.urls.formUnion(all)
+            if removal.tellsSink { try sink.erase(all.sorted(), digest: digest, at: removal.time, in: transaction) }
         }
         try transaction.removeEntry(id: state.id)
         guard let file = try state.fileID.flatMap({ try places.release($0, in: transaction) }) else { return }
@@ -106,17 +111,36 @@ extension StoreWriter {
     ) throws -> RemovalReceipt {
         try evictor.makingRoom { _ in try settle() }
         guard erasing else { return removal.receipt }
-        let isRemoval = removal.receipt.rows > 0
+        let isRemoval = removal.receipt.rows > 0 || contact != nil && !removal.receipt.hasUnknownContact
+        let mark = contact.map { ErasedContact($0) }
         let isNamed = try evictor.makingRoom { _ in
             // Files that dead processes left in staging may be these very images.
             try pending.finishDeadHolders()
             return try write(.power) { transaction in
-                let isNamed = try transaction.eraseChanges(of: contact, keys: keys, isRemoval: isRemoval)
+                let isNamed = try transaction.eraseChanges(
+                    of: contact,
+                    // Readers know by which contact to drop an image only while the contact has it.
+                    as: removal.hasFormer ? nil : mark,
+                    keys: keys,
+                    isRemoval: isRemoval,
+                    at: removal.time
+                )
                 try transaction.eraseUnusedHosts()
                 return isNamed
             }
         }
         if isNamed { removal.receipt.hasUnknownContact = false }
+        if !removal.receipt.hasUnknownContact, keys.count <= ErasureReceipt.maximumImages {
+            let hasTier = try index.tierUse() != nil
+            removal.receipt.erasure = ErasureReceipt(
+                of: contact,
+                as: mark,
+                at: removal.time,
+                keys: Set(keys),
+                images: removal.digests,
+                urls: hasTier ? removal.urls : []
+            )
+        }
         let documents = places.files(of: .documents)
         removal.receipt.traces = try documents.removeSetAside(digests: removal.digests, keys: Set(keys))
         removal.receipt.traces += index.removeSetAside()
@@ -140,12 +164,18 @@ private struct Removal {
     var digests: [[UInt8]] = []
     /// The texts and the address digests of the removed rows, which an erasure looks for in unused room of the index.
     var values: [[UInt8]] = []
+    /// The URLs of the removed images.
+    var urls: Set<String> = []
+    /// Whether images went that the contact had before, and no more.
+    var hasFormer = false
+    /// Whether no trace is to be left.
+    let erases: Bool
     /// Whether the sink learns of the removed images.
     let tellsSink: Bool
     /// When the removal began.
     let time: Timestamp
 
-    init(tellsSink: Bool, at time: Timestamp) {
-        (self.tellsSink, self.time) = (tellsSink, time)
+    init(erases: Bool, tellsSink: Bool, at time: Timestamp) {
+        (self.erases, self.tellsSink, self.time) = (erases, tellsSink, time)
     }
 }

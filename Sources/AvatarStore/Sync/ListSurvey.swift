@@ -41,10 +41,13 @@ struct ListSurvey: Sendable {
     private var spool: RecordSpool?
     /// Creates the file for a long list; `nil` if the list can be read again.
     private let makeSpool: (@Sendable () throws -> RecordSpool)?
+    /// The URLs with volatile parameters.
+    private(set) var volatile: VolatileSurvey
 
     /// The survey of a list of which nothing is read yet.
-    init(spooledTo makeSpool: (@Sendable () throws -> RecordSpool)?) {
+    init(spooledTo makeSpool: (@Sendable () throws -> RecordSpool)?, _ queries: VolatileQueries) {
         self.makeSpool = makeSpool
+        volatile = VolatileSurvey(queries)
     }
 
     /// Where all records are.
@@ -58,6 +61,7 @@ struct ListSurvey: Sendable {
             if !named.insert(contact.id) {
                 lastRecords[KeyFingerprint(contact.id)] = LastRecord(position: count, place: contact.place)
             }
+            volatile.add(contact)
         }
         count += 1
         keptBytes += record.byteCount

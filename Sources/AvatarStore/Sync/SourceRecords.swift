@@ -154,3 +154,8 @@ struct JoinedRecords<List: AsyncSequence & Sendable>: RepeatableRecords, Sendabl
         OnceRecords(first: first, second: second).makeAsyncIterator()
     }
 }
+
+extension SourceCard {
+    /// The ids of its contacts.
+    package var contactIDs: Set<String> { Set(SourceRecords.decode(records).map(\.id)) }
+}

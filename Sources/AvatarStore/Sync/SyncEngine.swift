@@ -30,6 +30,7 @@ final class SyncEngine {
     /// The signals of tasks to the run, which handles them one after another.
     private let inbox = SyncInbox<SyncSignal>()
     private let writer: StoreWriter
+    private let index: AvatarIndex
     private let planning: SyncPlanning
     private let steps: SyncStepRunner
     private let roster: SyncRoster
@@ -73,7 +74,7 @@ final class SyncEngine {
         started = parts.clock.now()
         let limits = try parts.limits(mode: options.mode, ceiling: options.budgetCeiling)
         let writable = try parts.requireWritable()
-        writer = writable.writer
+        (writer, index) = (writable.writer, parts.index)
         var rules = SyncRules(options: options, limits: limits, fetching: fetching)
         rules.notesPictures = sources?.hasChanges == true
         let engine = try fetching.engine(limits, timeout: options.timeout, isConstrained: rules.isConstrained)
@@ -192,6 +193,7 @@ final class SyncEngine {
         }
         for host in tally.report.slowedHosts.keys { noteWait(host) }
         try await keepWindows()
+        try await reportQueries()
         tally.update { report in
             report.wasCancelled = Task.isCancelled
             report.duration = ContinuousClock.now - begun
@@ -214,6 +216,15 @@ final class SyncEngine {
         try await writer.write { transaction in
             for (host, window) in changed { try transaction.setWindow(window, ofHost: host) }
         }
+    }
+
+    /// Reports hosts whose URLs change with each list, and contacts whose URLs keep their volatile parameters.
+    private func reportQueries() async throws {
+        let (clashes, changing) = (planning.clashes.found, try planning.changes.found(in: index))
+        tally.update { ($0.queryClashes, $0.changingQueries) = (clashes, changing) }
+        let hosts = clashes.map(\.host)
+        guard !hosts.isEmpty, try !index.clashingHosts().isSuperset(of: hosts) else { return }
+        try await writer.noteClashes(of: hosts)
     }
 
     // MARK: The loop

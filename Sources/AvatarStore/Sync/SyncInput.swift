@@ -77,7 +77,9 @@ public struct SyncInput: Sendable {
             records,
             spooledTo: records is any RepeatableRecords ? nil : surroundings.makeSpool,
             emailSources: options.emailSources,
-            ignoring: try surroundings.index.ignoredDigests()
+            ignoring: try surroundings.index.ignoredDigests(),
+            reducing: try surroundings.index.volatileQueries(),
+            in: surroundings.index
         )
     }
 

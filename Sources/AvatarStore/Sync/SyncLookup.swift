@@ -57,6 +57,7 @@ struct SyncLookup {
         var due: [AvatarEntry] = []
         var images: [(contact: String, keys: [AvatarKey])] = []
         var listed: [String] = []
+        var reduced: [ReducedURL] = []
         for item in items {
             switch item {
             case .entry(let entry):
@@ -70,7 +71,10 @@ struct SyncLookup {
                 images.append((contact, try index.imageKeys(of: contact)))
             case .photos(let photos):
                 images.append((photos.contact, try index.imageKeys(of: photos.contact)))
-            case .postponed, .withoutImage, .unreadable, .duplicate, .contact, .nothingYet:
+            case .reduced(let url):
+                reduced.append(url)
+                keys += [url.former].compactMap(\.self)
+            case .postponed, .withoutImage, .unreadable, .duplicate, .contact, .nothingYet, .clash:
                 break
             }
         }
@@ -81,7 +85,7 @@ struct SyncLookup {
         entries += try index.entries(for: former).compactMap(\.self)
         // For a contact with one URL, the plan needs only the photos that are linked to it.
         images += zip(listed, try index.photoKeys(of: listed)).filter { !$1.isEmpty }.map { ($0, $1) }
-        return (SyncSnapshot(entries: entries, lost: Set(lost.map(\.id)), images: images), lost)
+        return (SyncSnapshot(entries: entries, lost: Set(lost.map(\.id)), images: images, reduced: reduced), lost)
     }
 
     /// The state of the candidates of `chain` after the current one, as `snapshot(for:)`.

@@ -24,6 +24,11 @@ final class SyncPlanning {
     private let room: SyncRoom
     /// Whether new images go to `caches`, whose budget may have no room.
     private let usesBudget: Bool
+    /// Contacts whose URLs keep their volatile parameters.
+    private(set) var clashes = QueryClashes()
+    /// Hosts whose URLs change with each list.
+    private(set) var changes = QueryChanges()
+    private let index: AvatarIndex
     /// What the source of answers has; `nil` without one.
     private var listing: (any AnswerListing)?
 
@@ -49,6 +54,7 @@ final class SyncPlanning {
         walk = source.makeWalk()
         countsRest = source.countsRest
         lookup = SyncLookup(parts)
+        index = parts.index
         self.writer = writer
         self.roster = roster
         self.dispatcher = dispatcher
@@ -65,6 +71,7 @@ final class SyncPlanning {
         let items = try await walk(planner.hasReachedLimit && countsRest ? 0 : Self.pageSize)
         isExhausted = items.isEmpty
         try await roster.note(items)
+        try await note(items)
         for case .entry(let entry) in items {
             // Once settled, the entry is no longer due, and a second walk would not find its file.
             if let file = entry.file { room.protect(file.id) }
@@ -76,11 +83,21 @@ final class SyncPlanning {
             (known, lost) = try lookup.snapshot(for: items)
         }
         try await room.retire(lost)
+        try changes.note(items, known, index)
         if listing != nil, !dispatcher.isOffline {
             await listing?.extend(to: known.urlsToAsk(for: items, at: dispatcher.circumstances.now))
         }
         let circumstances = try await circumstances(lacksImage: known.lacksImage(for: items))
         return try planner.plan(items, known: known, in: circumstances)
+    }
+
+    /// Records the URLs whose keys leave out volatile parameters.
+    private func note(_ items: [SyncItem]) async throws {
+        clashes.note(items)
+        let news = items.compactMap { item -> ReducedURL? in
+            if case .reduced(let url) = item, url.isNews { url } else { nil }
+        }
+        if !news.isEmpty { try await writer.adopt(news) }
     }
 
     /// The steps for the next candidate of `chain`, whose candidate turned out to have no image.

@@ -38,6 +38,10 @@ public struct SyncPreview: Sendable {
     public var failed = 0
     /// The failures, the first 1,000.
     public var failures: [SyncReport.Failure] = []
+    /// Hosts of which some URLs keep their volatile parameters, see `SyncReport.queryClashes`.
+    public var queryClashes: [QueryClash] = []
+    /// Hosts whose URLs change with each list, see `SyncReport.changingQueries`.
+    public var changingQueries: [ChangingQuery] = []
     /// The failures by host and kind.
     var groups = FailureGroups()
 
@@ -57,6 +61,7 @@ public struct SyncPreview: Sendable {
         report.fresh = fresh
         report.failed = failed
         (report.failures, report.groups) = (failures, groups)
+        (report.queryClashes, report.changingQueries) = (queryClashes, changingQueries)
         report.skipped = skipped + toFetch + toRevalidate
         report.skippedBy = skippedBy
         return report
@@ -93,6 +98,8 @@ struct SyncPreviewCounter {
     private let circumstances: SyncCircumstances
     private var planner: SyncPlanner
     private var preview = SyncPreview()
+    private var clashes = QueryClashes()
+    private var changes = QueryChanges()
     /// Contacts that no source has a picture for, and that would lose others.
     private var withFormerImages: [String] = []
 
@@ -120,9 +127,12 @@ struct SyncPreviewCounter {
         while true {
             let items = try await walk(256)
             if items.isEmpty { break }
-            let steps = try planner.plan(items, known: lookup.snapshot(for: items).known, in: circumstances)
-            for step in steps { try count(step) }
+            let known = try lookup.snapshot(for: items).known
+            clashes.note(items)
+            try changes.note(items, known, parts.index)
+            for step in try planner.plan(items, known: known, in: circumstances) { try count(step) }
         }
+        (preview.queryClashes, preview.changingQueries) = (clashes.found, try changes.found(in: parts.index))
         try countLeavers()
         if try parts.index.value(of: .keepUnlinked) == 0 { preview.removed = try parts.index.unusedImageCount() }
         return preview

@@ -147,6 +147,11 @@ public struct SyncReport: Sendable {
     /// Images that the shared tier gave or confirmed, so that no origin was asked. Included in `fetched`, `notModified` and
     /// `failed`.
     public var shared = 0
+    /// Hosts of which some URLs keep their volatile parameters (`VolatileQuery`), in the order of their names.
+    public var queryClashes: [QueryClash] = []
+    /// Hosts whose URLs in the list differ from the stored ones of the same contacts in nothing but their query, at most 10, those
+    /// with most contacts first.
+    public var changingQueries: [ChangingQuery] = []
     /// The address books, in the order of their names.
     public var sources: [Source] = []
     /// The hosts with most requests, at most 20, those with most requests first.

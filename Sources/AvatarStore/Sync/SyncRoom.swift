@@ -129,7 +129,8 @@ extension SyncSource {
                 case .entry(let entry): if let file = entry.file { files.insert(file.id) }
                 case .image(let image): keys += [image.key].compactMap(\.self)
                 case .candidates(let candidates, _, _, let byEmail): keys += candidates + byEmail
-                case .postponed, .withoutImage, .photos, .unreadable, .duplicate, .contact, .nothingYet: break
+                case .reduced(let url): keys += [url.former].compactMap(\.self)
+                case .postponed, .withoutImage, .photos, .unreadable, .duplicate, .contact, .nothingYet, .clash: break
                 }
             }
             files.formUnion(try index.entries(for: keys).compactMap { $0?.file?.id })

@@ -28,16 +28,20 @@ struct SyncSource: Sendable {
     /// - Parameter makeSpool: creates the file that keeps the records of a long list; `nil` to read them from the list again.
     /// - Parameter emailSources: the services to request for contacts without an image of their own, in this order.
     /// - Parameter ignored: the digests of pictures that count as none.
+    /// - Parameter queries: the volatile parameters of URLs, and the index that has the keys without them.
     static func list<Records>(
         _ records: Records,
         spooledTo makeSpool: (@Sendable () throws -> RecordSpool)?,
         emailSources: [EmailSource],
-        ignoring ignored: Set<[UInt8]>
+        ignoring ignored: Set<[UInt8]>,
+        reducing queries: VolatileQueries,
+        in index: AvatarIndex
     ) -> SyncSource
     where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
         let shared = SharedSurvey()
         return SyncSource {
-            var survey = ListSurvey(spooledTo: makeSpool)
+            var survey = ListSurvey(spooledTo: makeSpool, queries)
+            var keys: VolatileKeys?
             // A sequence that can be read only once may refuse a second iterator, so none is made before it is used.
             var iterator: Records.AsyncIterator?
             var reader: RecordSpool.Reader?
@@ -59,6 +63,8 @@ struct SyncSource: Sendable {
                 }
                 var items: [SyncItem] = []
                 var bytes = 0
+                if keys == nil, !queries.isEmpty { keys = VolatileKeys(index, list.volatile) }
+                keys?.beginPage()
                 let end = position + limit
                 while position < end, bytes < Self.mostPhotoBytes {
                     let next: ContactRecord?
@@ -77,7 +83,7 @@ struct SyncSource: Sendable {
                         break
                     }
                     let found = list.duplicate(record, at: position).map { [SyncItem.duplicate($0)] }
-                    let new = try found ?? SyncItem.items(of: record, emailSources, ignored)
+                    let new = try found ?? SyncItem.items(of: record, emailSources, ignored, &keys)
                     for case .photos(let listed) in new { bytes += listed.byteCount }
                     items += new
                     position += 1
@@ -142,20 +148,24 @@ struct SyncSource: Sendable {
 extension SyncItem {
     /// The items for `record`: the contact, the image at a URL, and the embedded photos.
     ///
-    /// - Throws: `unsupportedURL`, as `AvatarKey.init(url:)`, for the URL of an e-mail source.
+    /// - Parameter keys: finds the keys of URLs with volatile parameters; `nil` if no host has such.
+    /// - Throws: `unsupportedURL`, as `AvatarKey.init(url:)`, for the URL of an e-mail source; an error of the index.
     fileprivate static func items(
         of record: ContactRecord,
         _ sources: [EmailSource],
-        _ ignored: Set<[UInt8]>
-    ) throws(AvatarStoreError) -> [SyncItem] {
+        _ ignored: Set<[UInt8]>,
+        _ keys: inout VolatileKeys?
+    ) throws -> [SyncItem] {
         switch record {
-        case .contact(let contact):
-            if let fault = contact.idFault { return [.unreadable(contact.place, reason: fault)] }
-            let pictures = try pictures(of: contact.without(ignored), sources, asksBehindURLs: !ignored.isEmpty)
+        case .contact(let listed):
+            if let fault = listed.idFault { return [.unreadable(listed.place, reason: fault)] }
+            let (contact, volatile) = try keys?.reduce(listed) ?? (listed, [])
+            let pictures =
+                try volatile + pictures(of: contact.without(ignored), sources, asksBehindURLs: !ignored.isEmpty)
             // A list of bare URLs names its contacts by them. One that is refused may hold a password.
-            guard contact.id != contact.avatarURL else { return pictures }
-            let listed = ListedContact(id: contact.id, name: contact.name, list: contact.place?.list)
-            return [.contact(listed, emails: contact.emails)] + pictures
+            guard listed.id != listed.avatarURL else { return pictures }
+            let named = ListedContact(id: contact.id, name: contact.name, list: contact.place?.list)
+            return [.contact(named, emails: contact.emails)] + pictures
         case .unreadable(let line, let reason, let list, let record):
             return [.unreadable(ListPlace(list: list, line: line, record: record), reason: reason)]
         }

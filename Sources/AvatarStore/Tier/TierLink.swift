@@ -43,7 +43,7 @@ final class TierLink: AnswerSource {
     // MARK: Fetches
 
     func serves(_ target: FetchTarget) -> Bool {
-        gate.isOpen(.read) && !target.isTransient && !target.isUnconditional && !target.isPartial
+        gate.isOpen(.read) && !target.isTransient && !target.isUnconditional && !target.isPartial && !target.isReduced
     }
 
     func answer(
@@ -59,7 +59,9 @@ final class TierLink: AnswerSource {
 
     /// Whether the answer of an origin is put into the tier: it is a picture or the lack of one, and other machines may have it.
     func wants(_ result: FetchResult, of target: FetchTarget, by fetcher: Fetcher) -> Bool {
-        guard !result.isFromSource, result.originFailure == nil, !target.isTransient else { return false }
+        guard !result.isFromSource, result.originFailure == nil, !target.isTransient, !target.isReduced else {
+            return false
+        }
         switch result.content {
         case .image(_, let response), .notModified(let response):
             let isAuthorized = fetcher.sendsCredentials(for: target, response.metadata.redirection)

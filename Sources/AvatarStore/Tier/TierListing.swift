@@ -35,7 +35,7 @@ struct TierListing: AnswerListing {
 
     var view: @Sendable (FetchTarget) -> ListedAnswer {
         { [catalog, clock] target in
-            guard !target.isUnconditional, !target.isLowData else { return .unknown }
+            guard !target.isUnconditional, !target.isLowData, !target.isReduced else { return .unknown }
             let url = TierURL(target)
             guard let answer = catalog.generation(of: url) else { return catalog.covers(url) ? .known(nil) : .unknown }
             return answer.isNews(to: target.entry) && answer.isFresh(at: clock.now()) ? .answer(answer) : .known(answer)

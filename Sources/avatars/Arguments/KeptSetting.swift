@@ -45,6 +45,16 @@ enum KeptSetting {
         case .text(.trustRootsFile):
             guard !text.isEmpty else { throw ValidationError("\(name) must be the path of a file.") }
             return .text(.trustRootsFile, StoreLocation.absolute(text))
+        case .text(.volatileQuery):
+            // Without the limits of the store, which only the change can check.
+            if Self.hostWithoutQuery(text) == nil {
+                do {
+                    return .text(.volatileQuery, try VolatileQuery(parsing: text).description)
+                } catch {
+                    throw ValidationError(error.message)
+                }
+            }
+            return .text(.volatileQuery, text)
         case .text(let setting):
             guard HeaderFile.isFieldValue(text), !text.isEmpty else {
                 throw ValidationError("\(name) must be one line of printable ASCII.")
@@ -53,10 +63,17 @@ enum KeptSetting {
         }
     }
 
+    /// The host of `HOST none`, which takes the volatile parameters of one host away; `nil` for another value.
+    static func hostWithoutQuery(_ text: String) -> String? {
+        let words = text.split(separator: " ")
+        return words.count == 2 && words[1] == "none" ? words[0].lowercased() : nil
+    }
+
     /// The value in force as `--json` prints it; `null` without a value.
     func json(in store: AvatarStore) throws -> JSON {
         switch self {
         case .number(let setting): setting.json(try store.value(of: setting))
+        case .text(.volatileQuery): .array(try store.volatileQueries().map { JSON($0.description) })
         case .text(let setting): try store.value(of: setting).map { JSON($0) } ?? .null
         }
     }
@@ -65,6 +82,8 @@ enum KeptSetting {
     func text(in store: AvatarStore) throws -> String {
         switch self {
         case .number(let setting): setting.text(try store.value(of: setting))
+        case .text(.volatileQuery):
+            try store.volatileQueries().map { "\"\($0)\"" }.joined(separator: "; ").nilIfEmpty ?? defaultText
         case .text(let setting): try store.value(of: setting) ?? defaultText
         }
     }
@@ -102,8 +121,13 @@ enum KeptSetting {
         case "per-host": "the most requests at once to one host; 0: as many as it bears"
         case "allow-private-network": "whether to contact loopback and private addresses"
         case "user-agent": "the User-Agent field of requests"
+        case "volatile-query": "query parameters that are no part of a key, by host"
         case "ca-file": "certificates to trust in addition to the system's"
         default: ""
         }
     }
+}
+
+extension String {
+    fileprivate var nilIfEmpty: String? { isEmpty ? nil : self }
 }

@@ -13,7 +13,9 @@ struct ChangesCommand: AsyncParsableCommand {
             With --follow the command keeps running and prints changes within a second, until you stop it. It begins with \
             the changes from now on, unless you give --since.
 
-            If the store no longer has the changes after that number, for example after an erasure or a restore, the command lists \
+            The kind erased is a contact that was erased, by a hash: the SHA-256 of the digits of salt followed by its id.
+
+            If the store no longer has the changes after that number, for example after a restore or the erasure of an image, the command lists \
             nothing and exits with code 1. With --json it prints startOver and a sequence number: process all images \
             once, then continue with that number.
 

@@ -18,6 +18,10 @@ struct ConfigCommand: AsyncParsableCommand {
             The network options connections, per-host, allow-private-network, user-agent and ca-file apply to later commands. \
             An option of a command overrides its environment variable, and the variable overrides the setting.
 
+            volatile-query "HOST NAME[,NAME…]" leaves query parameters out of the keys of a host's URLs, so that a signed URL stays \
+            the same image in each list. It is kept for each HOST; "HOST none" takes it away. A * ends a name, or stands for all \
+            parameters of the host.
+
             NAME is one of \(KeptSetting.all.map(\.name).joined(separator: ", ")).
 
             Example: avatars config budget 500MB
@@ -94,6 +98,13 @@ struct ConfigCommand: AsyncParsableCommand {
             return try await store.set(setting, to: number, dryRun: dryRun)
         case (.number(let setting), _):
             return try await store.set(setting, to: nil, dryRun: dryRun)
+        case (.text(.volatileQuery), .text(_, let text)?):
+            guard !dryRun else { break }
+            if let host = KeptSetting.hostWithoutQuery(text) {
+                try await store.removeVolatileQuery(ofHost: host)
+            } else {
+                try await store.setVolatileQuery(VolatileQuery(parsing: text))
+            }
         case (.text(let setting), .text(_, let text)?):
             if !dryRun { try await store.set(setting, to: text) }
         case (.text(let setting), _):

@@ -1,5 +1,7 @@
 import ArgumentParser
+import AvatarMaintenance
 import AvatarStore
+import Foundation
 
 /// `avatars remove`: removes entries and their files, with `--erase` without a trace.
 struct RemoveCommand: AsyncParsableCommand {
@@ -10,14 +12,18 @@ struct RemoveCommand: AsyncParsableCommand {
             avatars remove <key> ... [<options>]
             avatars remove --contact <id> | --host <name> [<options>]
             avatars remove --without-contact | --all [<options>]
+            avatars remove --verify <receipt> [<options>]
             """,
         discussion: """
             With --contact, an image that another contact uses is only unlinked. A file that another entry uses stays.
 
-            --erase also deletes interrupted downloads and set-aside indexes of the removed entries, and empties the feed of \
-            changes and the write-ahead log, so that the store keeps no trace of them. Programs that follow the changes start \
-            over. With --contact it also removes images that the contact had before. A contact list that still has the contact \
-            brings it back at its next sync.
+            --erase also deletes interrupted downloads and set-aside indexes of the removed entries, their changes in the feed, and \
+            empties the write-ahead log, so that the store keeps no trace of them. Programs that follow the changes get an event \
+            with the hashed id of the contact, or start over. With --contact it also removes images that the contact had before. A \
+            contact list that still has the contact brings it back at its next sync.
+
+            --receipt keeps a proof of the erasure: the contact, the time, and digests of what went. --verify looks for it in the \
+            store, and with --shared in the shared tier: exit code 0 if nothing of it is there, else 1.
 
             On a terminal, --all asks before it removes anything.
 
@@ -51,6 +57,17 @@ struct RemoveCommand: AsyncParsableCommand {
     @Flag(help: "Leave no trace in the store.")
     var erase = false
 
+    /// Written after the erasure, also if it left traces.
+    @Option(help: ArgumentHelp("With --erase: write the receipt to this file.", valueName: "file"), completion: .file())
+    var receipt: String?
+
+    /// The file that `--receipt` wrote, or the output of `--erase --json`.
+    @Option(
+        help: ArgumentHelp("Look for what this receipt says was erased. - reads standard input.", valueName: "receipt"),
+        completion: .file()
+    )
+    var verify: String?
+
     /// Only a person at a terminal is asked, so that scripts go on as they are.
     @Flag(name: .shortAndLong, help: "With --all: do not ask, even on a terminal.")
     var yes = false
@@ -63,11 +80,16 @@ struct RemoveCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
-    /// - Throws: `ValidationError` unless exactly one of keys, `--contact`, `--host`, `--without-contact` and `--all` is given.
+    /// - Throws: `ValidationError` unless exactly one of keys, `--contact`, `--host`, `--without-contact`, `--all` and `--verify` is
+    ///   given, and for options that do not go with it.
     func validate() throws {
-        let choices = [!keys.isEmpty, contactFilter.id != nil, host != nil, withoutContact, all].filter(\.self)
-        guard choices.count == 1 else {
-            throw ValidationError("Name exactly one of: keys, --contact, --host, --without-contact, --all.")
+        let choices = [!keys.isEmpty, contactFilter.id != nil, host != nil, withoutContact, all, verify != nil]
+        guard choices.count(where: \.self) == 1 else {
+            throw ValidationError("Name exactly one of: keys, --contact, --host, --without-contact, --all, --verify.")
+        }
+        if receipt != nil, !erase || dryRun { throw ValidationError("--receipt needs --erase, without --dry-run.") }
+        if verify != nil, erase || dryRun {
+            throw ValidationError("--verify changes nothing; it takes no --erase and no --dry-run.")
         }
     }
 
@@ -76,6 +98,7 @@ struct RemoveCommand: AsyncParsableCommand {
     /// - Throws: `ExitCode.someFailed` if a key or contact is unknown, or if `--erase` left traces; the others are
     ///   removed. Also if the person at the terminal does not confirm `--all`.
     func run() async throws {
+        if let verify { return try await check(verify) }
         let named = KeyArguments(keys)
         if all, !yes, !dryRun, Question.canBeAsked, try !Question.isConfirmed("Remove all entries and their files?") {
             Message.note("nothing was removed")
@@ -91,6 +114,7 @@ struct RemoveCommand: AsyncParsableCommand {
             }
             return (receipt, shared)
         }
+        try await keep(receipt)
         for key in receipt.unknown { Message.error(AvatarStoreError.unknown(key).message) }
         try print(receipt, shared: shared)
         if let owner = contactFilter.id, erase, !dryRun, !receipt.hasUnknownContact {
@@ -116,6 +140,44 @@ struct RemoveCommand: AsyncParsableCommand {
         let hasUnknown = named.hasInvalid || !receipt.unknown.isEmpty || receipt.hasUnknownContact
         if isIncomplete || hasUnknown { throw ExitCode.someFailed }
     }
+
+    // MARK: Receipts
+
+    /// Writes the receipt of the erasure to the file of `--receipt`.
+    private func keep(_ removal: RemovalReceipt) async throws {
+        guard let file = self.receipt else { return }
+        guard let receipt = removal.erasure else {
+            return Message.warning(
+                "There is no receipt: nothing was erased, or more than \(ErasureReceipt.maximumImages) images."
+            )
+        }
+        try await OutputFile(path: file).write(JSON(receipt).line)
+    }
+
+    /// Prints what the store still has of an erasure.
+    ///
+    /// - Throws: `ExitCode.someFailed` if there is something; `unreadableList` for a file that is no receipt.
+    private func check(_ file: String) async throws {
+        let bytes = try await InputFile.open(path: file).bytes(limit: Self.largestReceipt)
+        guard let receipt = ErasureReceipt(json: bytes) else {
+            throw AvatarStoreError(
+                .unreadableList,
+                "\(file == "-" ? "Standard input" : "\"\(file)\"") is not the receipt of an erasure."
+            )
+        }
+        let found = try await store.withStore(.readOnly, configure: tier.apply) { try await $0.remnants(of: receipt) }
+        let json = JSON.object([
+            "time": JSON(receipt.time),
+            "found": .array(found.map { .object(["kind": JSON($0.kind.rawValue), "place": JSON($0.place)]) }),
+        ])
+        let lines = found.map { "\($0.kind.rawValue): \($0.place).\n" }.joined()
+        let text = found.isEmpty ? "Nothing of the erasure of \(receipt.time.iso8601) is left.\n" : lines
+        try output.print(json, text: "\(text)", quiet: store.quiet, isData: !found.isEmpty)
+        if !found.isEmpty { throw ExitCode.someFailed }
+    }
+
+    /// The most bytes of a receipt.
+    private static let largestReceipt = 16 << 20
 
     /// Removes the entries that the arguments and options select; `named` are the valid keys among the arguments.
     private func remove(_ named: [AvatarKey], from store: AvatarStore) async throws -> RemovalReceipt {
@@ -151,6 +213,7 @@ struct RemoveCommand: AsyncParsableCommand {
             "bytes": JSON(receipt.bytes),
             "erased": JSON(receipt.isErased),
             "sharedObjects": receipt.tierErasure.deletedObjects.map { JSON($0) } ?? .null,
+            "receipt": receipt.erasure.map { JSON($0) } ?? .null,
         ])
         let entries = receipt.rows == 1 ? "1 entry" : "\(receipt.rows) entries"
         let gone = "\(entries) and \(Wording.count(receipt.files, "file")) (\(Wording.size(receipt.bytes)))"
@@ -197,5 +260,39 @@ extension AvatarStore {
             query.after = page.next
         } while query.after != nil
         return (keys, shared)
+    }
+}
+
+extension JSON {
+    /// A receipt, with the fields that `ErasureReceipt.init(from:)` reads.
+    fileprivate init(_ receipt: ErasureReceipt) {
+        self = .object([
+            "id": JSON(receipt.id),
+            "time": JSON(receipt.time),
+            "salt": JSON(receipt.salt),
+            "contactSHA256": JSON(receipt.contactSHA256),
+            "keys": JSON(receipt.keys),
+            "images": JSON(receipt.images),
+            "tierURLs": JSON(receipt.tierURLs),
+        ])
+    }
+}
+
+extension ErasureReceipt {
+    /// Reads a receipt, or the output of `remove --erase --json` with one; `nil` for anything else.
+    fileprivate init?(json bytes: [UInt8]) {
+        struct Removal: Decodable {
+            let receipt: ErasureReceipt
+        }
+        let (data, decoder) = (Data(bytes), JSONDecoder())
+        do {
+            self = try decoder.decode(ErasureReceipt.self, from: data)
+        } catch {
+            do {
+                self = try decoder.decode(Removal.self, from: data).receipt
+            } catch {
+                return nil
+            }
+        }
     }
 }

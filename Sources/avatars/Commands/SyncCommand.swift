@@ -364,6 +364,7 @@ struct SyncCommand: AsyncParsableCommand {
         if !output.json { summary.reportFailures() }
         summary.reportSources()
         summary.reportWarnings()
+        for note in summary.notes { store.note(note) }
         if summary.hasKeptLeavers {
             let reason = "the lists have no contacts, could not be read in full, or were not read to their end"
             store.note("--prune unlinked no contact: \(reason)")

@@ -3,15 +3,21 @@ import AvatarStore
 extension AvatarChange {
     /// The fields of the change as `--json` prints them, with those of `names` that its contacts have.
     func fields(_ names: [String: String]) -> [String: JSON] {
-        [
+        var fields = [
             "sequence": JSON(Int(sequence)),
-            "key": JSON(key.rawValue),
             "owners": JSON(contacts),
             "names": .object(contacts.names(names)),
             "kind": JSON(kind.rawValue),
-            "digest": JSON(digest),
             "time": JSON(time),
         ]
+        if let erased {
+            fields["salt"] = JSON(erased.salt)
+            fields["contactSHA256"] = JSON(erased.sha256)
+        } else {
+            fields["key"] = JSON(key.rawValue)
+            fields["digest"] = JSON(digest)
+        }
+        return fields
     }
 
     /// The columns of `row`.
@@ -23,8 +29,8 @@ extension AvatarChange {
             Table.Cell("\(sequence)"),
             Table.Cell(kind.rawValue, kind.colour),
             Table.Cell(Wording.age(of: time.date)),
-            Table.Cell(contacts.shortText(names)),
-            Table.Cell(key.rawValue),
+            Table.Cell(erased == nil ? contacts.shortText(names) : "a contact, by its hash"),
+            Table.Cell(erased?.sha256 ?? key.rawValue),
         ]
     }
 }
@@ -35,7 +41,7 @@ extension AvatarChange.Kind {
         switch self {
         case .added: .green
         case .changed: .magenta
-        case .removed: .red
+        case .removed, .erased: .red
         }
     }
 }

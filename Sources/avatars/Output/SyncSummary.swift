@@ -99,6 +99,8 @@ struct SyncSummary {
             "seconds": Self.seconds(report.duration),
             "failures": .array(report.failures.prefix(Self.failuresInJSON).map(Self.json)),
             "failureGroups": .array(report.failureGroups.map(Self.json)),
+            "changingQueries": .array(report.changingQueries.map(Self.json)),
+            "queryClashes": .array(report.queryClashes.map(Self.json)),
             "hints": JSON(hints),
         ]
         if let planned {
@@ -122,6 +124,20 @@ struct SyncSummary {
         ])
     }
 
+    private static func json(_ query: ChangingQuery) -> JSON {
+        .object([
+            "host": JSON(query.host), "contacts": JSON(query.contacts), "sameBytes": JSON(query.sameBytes),
+            "parameters": .array(query.parameters.map { JSON($0) }), "volatileQuery": JSON(query.setting),
+        ])
+    }
+
+    private static func json(_ clash: QueryClash) -> JSON {
+        .object([
+            "host": JSON(clash.host), "contacts": JSON(clash.contacts),
+            "examples": .array(clash.examples.map { JSON($0) }),
+        ])
+    }
+
     /// The most elements of the field `failures`. `failureGroups` has all failures.
     private static let failuresInJSON = 50
 
@@ -135,7 +151,31 @@ struct SyncSummary {
             hints.append("Paused hosts: \(advice).")
         }
         if report.overBudget > 0 { hints.append(budgetWarning) }
-        return hints
+        return hints + changingURLs + clashingURLs
+    }
+
+    /// A sentence about each host whose URLs change with each list.
+    private var changingURLs: [String] {
+        report.changingQueries.map { query in
+            let contacts = Wording.count(query.contacts, "contact")
+            let bytes = query.sameBytes > 0 ? ", and the bytes are the same" : ""
+            return """
+                \(query.host): the URLs of \(contacts) differ from the stored ones in nothing but their query\(bytes). If it does \
+                not tell images apart, keep them with `avatars config volatile-query "\(query.setting)"`.
+                """
+        }
+    }
+
+    /// A sentence about each host of which some URLs keep their volatile parameters.
+    private var clashingURLs: [String] {
+        report.queryClashes.map { clash in
+            let examples = clash.examples.map { "\"\($0.prefix(80))\"" }.joined(separator: ", ")
+            return """
+                \(clash.host): `volatile-query` does not apply to \(Wording.count(clash.contacts, "contact")) (\(examples)\
+                \(clash.contacts > clash.examples.count ? ", …" : "")), because another contact has the same URL without these \
+                parameters.
+                """
+        }
     }
 
     /// The hosts that asked for fewer requests, in the order of their names.
@@ -318,7 +358,11 @@ struct SyncSummary {
     func reportWarnings() {
         if report.duplicates > 0 { Message.warning(duplicateWarning) }
         if report.overBudget > 0 { Message.warning(budgetWarning) }
+        for sentence in clashingURLs { Message.warning(sentence) }
     }
+
+    /// The advice about URLs that change with each list.
+    var notes: [String] { changingURLs }
 
     /// The warning that the budget is too small.
     private var budgetWarning: String {

@@ -196,6 +196,46 @@ import Testing
         }
     }
 
+    @Test func aFeedWithAnErasureStaysWithinItsLimit() throws {
+        try withTemporaryDirectory { directory in
+            let index = try AvatarIndex.open(path: directory + "/index.sqlite", fileMode: 0o600, feedLimit: 10)
+            let (id, start) = try makePicture(index, owners: "anna")
+            let mark = ErasedContact(
+                salt: String(repeating: "0a", count: 16),
+                sha256: String(repeating: "b", count: 64)
+            )
+            let none = try index.write {
+                try $0.eraseChanges(
+                    of: "ben",
+                    as: mark,
+                    keys: [],
+                    isRemoval: true,
+                    at: Timestamp(milliseconds: 7)
+                )
+            }
+            #expect(!none)
+            let erased = try index.changes(since: start, limit: 10)
+            #expect(erased.map(\.kind) == [.erased] && erased.first?.erased == mark)
+            #expect(erased.first?.time == Timestamp(milliseconds: 7))
+            for number in 2...9 {
+                try index.write { try $0.setFile($0.addFile(number), storageClass: .caches, of: id) }
+            }
+            #expect(try index.changes(since: 0, limit: 10).count == 10)
+            for number in 10...14 {
+                try index.write { try $0.setFile($0.addFile(number), storageClass: .caches, of: id) }
+            }
+            // The erasure is as old as other changes, and goes with them.
+            let last = try index.lastChange()
+            #expect(thrownCode { _ = try index.changes(since: start, limit: 10) } == .startOver)
+            #expect(try index.changes(since: last - 10, limit: 20).map(\.kind) == Array(repeating: .changed, count: 10))
+            #expect(try PlainSQL.rows("SELECT count(*) FROM content_change", in: index.path) == ["10"])
+            #expect(
+                try PlainSQL.rows("SELECT count(*) FROM setting WHERE name = 'feed-reach'", in: index.path) == ["0"]
+            )
+            try index.close()
+        }
+    }
+
     @Test func whatAnOlderIndexHoldsHasToBeLookedAt() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/index.sqlite"

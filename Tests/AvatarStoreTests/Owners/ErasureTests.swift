@@ -1,3 +1,4 @@
+import AvatarMaintenance
 import AvatarSQLite
 import AvatarStore
 import AvatarStoreTesting
@@ -238,29 +239,133 @@ struct ErasureTests {
         }
     }
 
-    @Test func readersOfTheFeedStartOver_evenIfTheyHadReadAllChanges() async throws {
+    /// Syncs one contact after the other, each with an image of its own.
+    private func sync(_ names: [String], _ fixture: StoreFixture) async throws {
+        for (number, name) in names.enumerated() {
+            let face = SampleImage.png(seed: UInt64(number + 1), byteCount: 4000)
+            let url = fixture.serve(face, at: "/\(name).png")
+            _ = try await fixture.store.sync(contacts: [Contact(id: name, avatarURL: url)])
+        }
+    }
+
+    private func expectStartOver(_ store: AvatarStore, after positions: [Int64]) {
+        for position in positions {
+            #expect {
+                try store.changes(since: position)
+            } throws: {
+                ($0 as? AvatarStoreError)?.code == .startOver
+            }
+        }
+    }
+
+    @Test func readersOfTheFeedLearnOfAnErasure_evenIfTheyHadReadAllChanges() async throws {
         try await StoreFixture.withStore { fixture in
             let store = fixture.store
-            for name in ["ada", "ben"] {
-                let url = fixture.serve(SampleImage.png(seed: 1, byteCount: 4000), at: "/\(name).png")
-                _ = try await store.sync(contacts: [Contact(id: name, avatarURL: url)])
-            }
+            try await sync(["ada", "ben"], fixture)
             let last = try store.lastChange()
 
             _ = try await store.remove(contact: "ada", erasing: true)
 
             for position in [0, last - 1, last] {
-                #expect {
-                    try store.changes(since: position)
-                } throws: {
-                    ($0 as? AvatarStoreError)?.code == .startOver
-                }
+                let event = try #require(try store.changes(since: position).last)
+                #expect(event.kind == .erased)
+                #expect(event.erases(contact: "ada") && !event.erases(contact: "ben"))
+                #expect(event.contacts.isEmpty && event.digest.isEmpty && !event.key.rawValue.contains("ada"))
+                #expect(event.erased?.salt.count == 32)
             }
+            #expect(try store.changes(since: 0).map(\.kind) == [.added, .erased])
             let next = try store.lastChange()
             #expect(try next > last && store.changes(since: next).isEmpty)
-            // Nothing was erased, so nobody has to start over.
+            // Nothing was erased, so there is nothing to tell.
             _ = try await store.remove(contact: "nobody", erasing: true)
             #expect(try store.lastChange() == next)
+            // The same contact again has another salt.
+            try await sync(["ada"], fixture)
+            _ = try await store.remove(contact: "ada", erasing: true)
+            let events = try store.changes(since: 0).compactMap(\.erased)
+            #expect(Set(events.map(\.sha256)).count == 2 && events.allSatisfy { $0.isContact("ada") })
+        }
+    }
+
+    /// `printf '%s%s' "$salt" "$id" | sha256sum`
+    @Test func anIdIsHashedAsTheDocumentationSays() {
+        let mark = ErasedContact("ada", salt: "00112233445566778899aabbccddeeff")
+        #expect(mark.sha256 == "8799b95d896bb201fc7c8b39642eec53d0b955fbd83ddba35c1c154238318531")
+        #expect(mark.isContact("ada") && !mark.isContact("Ada"))
+    }
+
+    @Test func readersStartOver_ifTheFeedCannotTellWhatWasErased() async throws {
+        try await StoreFixture.withStore { fixture in
+            let store = fixture.store
+            try await sync(["ada", "ben", "cid"], fixture)
+            let last = try store.lastChange()
+            let key = try AvatarKey(url: fixture.origin.url("/ada.png"))
+            _ = try await store.remove(key, erasing: true)
+            expectStartOver(store, after: [0, last])
+
+            // An image that the contact had before may be one that a reader knows without the contact.
+            let now = try store.lastChange()
+            let url = fixture.serve(SampleImage.png(seed: 9, byteCount: 4000), at: "/other.png")
+            _ = try await store.sync(contacts: [Contact(id: "ben", avatarURL: url)])
+            #expect(try await store.remove(contact: "ben", erasing: true).rows == 2)
+            expectStartOver(store, after: [0, last, now])
+
+            // An erasure that the feed tells does not bring back numbers that it has lost.
+            let end = try store.lastChange()
+            _ = try await store.remove(contact: "cid", erasing: true)
+            expectStartOver(store, after: [0, now, end - 1])
+            #expect(try store.changes(since: end).map(\.kind) == [.erased])
+        }
+    }
+
+    /// A program of version 0.2 on the same index meets no row that it does not know.
+    @Test func olderProgramsStartOver() async throws {
+        try await StoreFixture.withStore { fixture in
+            try await sync(["ada", "ben"], fixture)
+            _ = try await fixture.store.remove(contact: "ada", erasing: true)
+            let last = try fixture.store.lastChange()
+            try Connection.using(fixture.directory + "/index.sqlite") { connection in
+                let floor = try connection.integer("SELECT floor FROM change_feed")
+                #expect(floor == last)
+            }
+        }
+    }
+
+    @Test func receiptTellsWhetherSomethingIsBack() async throws {
+        try await StoreFixture.withStore { fixture in
+            let store = fixture.store
+            try await sync(["ada", "ben"], fixture)
+            let receipt = try #require(try await store.remove(contact: "ada", erasing: true).erasure)
+            #expect(receipt.id == "ada" && receipt.keys.count == 1 && receipt.images.count == 1)
+            #expect(receipt.contactSHA256 == (try store.changes().last?.erased?.sha256))
+            #expect(try await store.remnants(of: receipt).isEmpty)
+            let again = try JSONDecoder().decode(ErasureReceipt.self, from: JSONEncoder().encode(receipt))
+            #expect(again == receipt)
+
+            // The face of the contact under another contact's name and URL.
+            let face = SampleImage.png(seed: 1, byteCount: 4000)
+            let other = fixture.serve(face, at: "/cid.png")
+            _ = try await store.sync(contacts: [Contact(id: "cid", avatarURL: other)])
+            let image = try await store.remnants(of: receipt)
+            #expect(image.map(\.kind) == [.image] && image[0].place.contains("/cid.png"))
+            _ = try await store.remove(contact: "cid", erasing: true)
+            #expect(try await store.remnants(of: receipt).isEmpty)
+
+            // A list that still has it.
+            try await sync(["ada"], fixture)
+            let kinds = Set(try await store.remnants(of: receipt).map(\.kind))
+            #expect(kinds == [.contact, .change, .entry, .image])
+
+            // Bytes of which the index does not know.
+            let second = try #require(try await store.remove(contact: "ada", erasing: true).erasure)
+            #expect(try await store.remnants(of: second).isEmpty)
+            let digits = try #require(second.images.first)
+            let folder = fixture.directory + "/caches/" + digits.prefix(2)
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let name = "\(folder)/\(digits.dropFirst(2).prefix(6))0123456789abcdef.png"
+            try Data(face).write(to: URL(filePath: name))
+            #expect(try await store.remnants(of: second).map(\.kind) == [.image])
+            try FileManager.default.removeItem(atPath: name)
         }
     }
 

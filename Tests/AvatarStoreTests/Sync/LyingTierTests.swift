@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarMaintenance
 import AvatarStore
 import AvatarStoreTesting
 import Synchronization
@@ -76,6 +77,53 @@ struct LyingTierTests {
             let report = try await fixture.store.sync(contacts: contacts)
             #expect(fixture.origin.requestCount == 3)
             return (report, try fixture.store.statistics().sharedTier?.failure)
+        }
+    }
+
+    /// The settings of other machines may leave other parameters out of their keys.
+    @Test func imagesWhoseKeysLeaveOutParametersStayOutOfTheTier() async throws {
+        let tier = MemoryTier()
+        try await StoreFixture.withStore { configuration in
+            configuration.sharedTier = tier
+        } _: { fixture in
+            let url = fixture.serve(SampleImage.png(seed: 1, byteCount: 500), at: "/1.png")
+            func list(_ signature: String) -> [Contact] { [Contact(id: "1", avatarURL: "\(url)?sig=\(signature)")] }
+            // Before the setting the whole URL is the key.
+            _ = try await fixture.store.sync(contacts: list("a"))
+            #expect(try await tier.list(prefix: "meta/", after: nil).keys.count == 1)
+            try await fixture.store.setVolatileQuery(VolatileQuery(host: "127.0.0.1", parameters: ["sig"]))
+            fixture.clock.advance(by: .seconds(4000))
+            let report = try await fixture.store.sync(contacts: list("b"))
+            #expect(report.fetched == 1 && report.shared == 0)
+            #expect(try await tier.list(prefix: "meta/", after: nil).keys.count == 1)
+
+            // The erasure reaches the object of the former URL.
+            let receipt = try await fixture.store.remove(contact: "1", erasing: true)
+            #expect(receipt.tierErasure != .waits && receipt.isErased)
+            #expect(try await tier.list(prefix: "meta/", after: nil).keys.isEmpty)
+            #expect(try await tier.list(prefix: "bytes/", after: nil).keys.isEmpty)
+        }
+    }
+
+    @Test func receiptOfAnErasureIsVerifiedInTheTier() async throws {
+        let tier = MemoryTier()
+        try await StoreFixture.withStore { configuration in
+            configuration.sharedTier = tier
+        } _: { fixture in
+            let contacts = (1...2).map { number in
+                let url = fixture.serve(SampleImage.png(seed: UInt64(number), byteCount: 500), at: "/\(number).png")
+                return Contact(id: "\(number)", avatarURL: url)
+            }
+            _ = try await fixture.store.sync(contacts: contacts)
+            let kept = try await tier.list(prefix: "", after: nil).keys.filter { !$0.hasPrefix("machines/") }
+            let receipt = try #require(try await fixture.store.remove(contact: "1", erasing: true).erasure)
+            #expect(receipt.tierURLs.count == 1)
+            #expect(try await fixture.store.remnants(of: receipt).isEmpty)
+
+            // A machine that was away puts its copy back.
+            for key in kept { try await tier.put(key, [1]) }
+            let found = try await fixture.store.remnants(of: receipt)
+            #expect(found.map(\.kind) == [.tier] && found[0].place.contains("meta/"))
         }
     }
 

@@ -22,6 +22,7 @@ import Testing
             "json", "format", "column", "policy", "class", "all", "limit", "max-bytes", "time-limit", "host-time-limit",
             "prune", "email-source", "email-recheck", "ignore-pauses", "wait", "every", "dry-run", "progress",
             "tolerate-failures", "prune-all", "list-name", "user", "password-file", "netrc-file", "book", "full",
+            "on-change", "on-change-timeout",
         ]),
         "fetch": origin.union(shared).union(["json", "policy", "class", "retry-failed"]),
         "get": origin.union(shared).union(["output", "policy", "class", "contact", "placeholder"]).union(sizes),
@@ -59,7 +60,8 @@ import Testing
         "serve": origin.union(shared).union([
             "listen", "socket", "sync", "format", "column", "every", "prune", "token-file", "allow-origin",
             "libravatar", "decode-without-sandbox", "allow-host", "email-source",
-            "email-recheck", "per-client", "user", "password-file", "netrc-file", "book", "full",
+            "email-recheck", "per-client", "user", "password-file", "netrc-file", "book", "full", "on-change",
+            "on-change-timeout",
         ]),
     ]
 
@@ -91,7 +93,7 @@ import Testing
         "unstored", "changed", "failed", "skipped", "skippedBy", "pausedHosts", "overBudget", "evicted", "requests",
         "ignored", "shared",
         "bytesReceived", "seconds", "failures", "failureGroups", "hints", "duplicates", "slowedHosts", "hosts",
-        "sources",
+        "sources", "hook",
     ]
     private static let trimFields: Set<String> = ["evicted", "bytesFreed", "bytes", "budgetBytes", "lowWatermarkBytes"]
     private static let importFields: Set<String> = [

@@ -155,6 +155,9 @@ extension AvatarIndex {
         }
     }
 
+    /// The prefix of the settings that are positions of readers in the feed.
+    package static let positionPrefix = "position "
+
     /// The sequence number of the last change; 0 without changes. Reads one row.
     package func lastChange() throws -> Int64 {
         try readers.read { connection in

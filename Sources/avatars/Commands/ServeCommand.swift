@@ -108,6 +108,7 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
     @Flag(help: "Serve /avatar/HASH like Libravatar and Gravatar. Sets keep-addresses to true.")
     var libravatar = false
 
+    @OptionGroup(title: "After a sync") var hook: HookOptions
     @OptionGroup(title: "Sizes") var decoder: DecoderOptions
     @OptionGroup(title: "Network") var origin: OriginOptions
     @OptionGroup(title: "Several machines") var shared: SharedTierOptions
@@ -118,6 +119,9 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
         try AddressBookOptions.check(sync, format: lists.format)
         if prune && sync.isEmpty { throw ValidationError("--prune needs --sync.") }
         if !lists.column.isEmpty && sync.isEmpty { throw ValidationError("--column needs --sync.") }
+        if hook.onChange != nil && sync.isEmpty && every == nil {
+            throw ValidationError("--on-change needs --sync or --every.")
+        }
         if !email.emailSource.isEmpty && sync.isEmpty { throw ValidationError("--email-source needs --sync.") }
         if sync.contains("-") {
             throw ValidationError(
@@ -277,6 +281,7 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
             sources: store.configuration.sources(books),
             reading: try lists.reading(),
             options: options,
+            hook: hook.hook(for: self.store.location),
             pause: every ?? .seconds(900),
             alarm: alarm,
             note: { [self] in self.store.note($0) }

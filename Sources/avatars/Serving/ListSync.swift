@@ -13,6 +13,8 @@ struct ListSync: Service {
     let sources: [ContactSource]
     let reading: ListReading
     let options: SyncOptions
+    /// The command that learns of the changes after each sync; `nil` for none.
+    let hook: ChangeHook?
     /// The time from the end of a sync to the begin of the next.
     let pause: Duration
     /// Ends a pause early.
@@ -32,9 +34,13 @@ struct ListSync: Service {
 
     private func syncOnce() async {
         do {
+            try await hook?.prepare(in: store)
             let report = try await syncLists()
             for failure in report.sources.compactMap(\.failure) { Message.error(failure.messageWithAdvice) }
-            if !report.wasCancelled { note(Self.line(report)) }
+            guard !report.wasCancelled else { return }
+            note(Self.line(report))
+            guard let run = await hook?.run(in: store) else { return }
+            if let failure = run.failureSentence { Message.error(failure) } else { note("on change: \(run.summary)") }
         } catch let error as AvatarStoreError where error.code == .syncIsRunning {
             note("another sync is running; the next one begins in \(pause.components.seconds) s")
         } catch is CancellationError {

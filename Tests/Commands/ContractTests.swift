@@ -27,7 +27,7 @@ import Testing
         "fetch": origin.union(shared).union(["json", "policy", "class", "retry-failed"]),
         "get": origin.union(shared).union(["output", "policy", "class", "contact", "placeholder"]).union(sizes),
         "path": sizes.union(["json", "contact"]),
-        "save": ["json", "name", "class"],
+        "save": ["json", "name", "contact", "class"],
         "list": [
             "json", "class", "state", "host", "owner", "contact", "name", "without-contact", "sort", "reverse", "limit",
             "after",
@@ -56,7 +56,7 @@ import Testing
             "contact",
             "progress",
         ]),
-        "import": ["json", "class", "dry-run", "progress"],
+        "import": ["json", "class", "by-name", "dry-run", "progress"],
         "serve": origin.union(shared).union([
             "listen", "socket", "sync", "format", "column", "every", "prune", "token-file", "allow-origin",
             "libravatar", "decode-without-sandbox", "allow-host", "email-source",

@@ -351,7 +351,7 @@ struct SyncCommand: AsyncParsableCommand {
     /// The options of the sync; the time limit and the byte limit are those of the whole sync.
     ///
     /// - Throws: `ValidationError` if an `--email-source` is not valid.
-    private func options() throws -> SyncOptions {
+    func options() throws -> SyncOptions {
         var options = SyncOptions()
         options.policy = policy
         options.storage = storage == .documents ? .documents : .caches

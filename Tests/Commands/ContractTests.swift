@@ -58,7 +58,8 @@ import Testing
         ]),
         "import": ["json", "class", "by-name", "dry-run", "progress"],
         "serve": origin.union(shared).union([
-            "listen", "socket", "sync", "sync-file", "class", "format", "column", "every", "prune", "token-file", "allow-origin",
+            "listen", "socket", "sync", "sync-file", "class", "format", "column", "every", "prune", "token-file",
+            "allow-origin",
             "libravatar", "decode-without-sandbox", "allow-host", "email-source",
             "email-recheck", "per-client", "user", "password-file", "netrc-file", "book", "full", "on-change",
             "on-change-timeout",

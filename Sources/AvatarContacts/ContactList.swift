@@ -3,7 +3,7 @@ public import AvatarCore
 /// A contact list, read as a stream of contacts.
 ///
 /// The list is read in chunks. Memory use depends on the largest record, not on the length of the list. A record has a
-/// limit: 1.0 MB for JSON and CSV, 65.5 kB for a line of text, 33.6 MB for a vCard and an entry of LDIF.
+/// limit: 33.6 MB for JSON, CSV, a vCard and an entry of LDIF, 65.5 kB for a line of text.
 ///
 /// Each iteration starts at the beginning, so a caller can `validate()` the whole list first and then act on its records.
 /// An unreadable record is an element of the stream, and the records after it follow. A fault that makes the whole list
@@ -18,11 +18,16 @@ public struct ContactList: RepeatableRecords, Sendable {
     public let format: Format
     /// Whether the logos of vCards count as images too, after the photos. Default: `false`, as a logo rarely shows the contact.
     public var includesLogos = false
-    /// The columns of a CSV list that hold a part of the contact, by the names in its first row; ignored by other formats.
+    /// The columns of a CSV list or the fields of a JSON or NDJSON list that hold a part of the contact, by their names; ignored by
+    /// other formats.
     ///
-    /// They take the place of the columns that are known by name. The texts of several columns for `name` are joined by
-    /// spaces, and each column for `email` has an address; `id` and `photo` have one column. Default: none.
+    /// They take the place of the columns and fields that are known by name. The texts of several for `name` are joined by
+    /// spaces, and each for `email` has an address; `id` and `photo` have one. In JSON, `picture.large` is the field `large` of the
+    /// object `picture`, or of the first object of an array. `email` for `id` is the first e-mail address, unless a column or field has
+    /// that name. Default: none.
     public var columns: [Column: [String]] = [:]
+    /// The most bytes of a record of JSON or CSV.
+    package var recordLimit = RawRecord.maximumBytes
     /// The bytes of the list, readable from the start by each iterator.
     private let source: ListSource
 
@@ -107,13 +112,16 @@ public struct ContactList: RepeatableRecords, Sendable {
     package func makeAsyncIterator(after previous: AsyncIterator?) -> AsyncIterator {
         AsyncIterator(
             splitter: makeSplitter(),
-            decoder: previous?.decoder.ofNextList() ?? RecordDecoder(),
+            decoder: RecordDecoder(
+                after: previous?.decoder,
+                columns: [.json, .ndjson].contains(format) ? columns : [:]
+            ),
             records: format == .json ? 0 : nil
         )
     }
 
     private func makeSplitter() -> any RecordSplitter {
-        format.splitter(of: source, includesLogos: includesLogos, columns: columns)
+        format.splitter(of: source, includesLogos: includesLogos, columns: columns, recordLimit: recordLimit)
     }
 
     /// Iterates over the records of a list in their order.
@@ -234,7 +242,7 @@ extension ContactList {
         public internal(set) var hasEmails: Bool
     }
 
-    /// A part of a contact that a column of a CSV list holds. The raw value is its spelling in options and messages.
+    /// A part of a contact that a column of a CSV list or a field of a JSON list holds. The raw value is its spelling in options and messages.
     public enum Column: String, CaseIterable, Sendable {
         /// The id.
         case id
@@ -242,7 +250,7 @@ extension ContactList {
         case name
         /// An e-mail address, or several with ` ::: ` between them.
         case email
-        /// The URL of the image.
+        /// The URL of the image, or a `data:` URL with its bytes.
         case photo
     }
 }
@@ -259,17 +267,20 @@ extension ContactList.Format {
     ///   - source: The bytes of the list.
     ///   - includesLogos: Whether the logos of vCards count as images; ignored by other formats.
     ///   - columns: The columns of a CSV list that the caller names; ignored by other formats.
+    ///   - recordLimit: The most bytes of a record of JSON or CSV.
     func splitter(
         of source: ListSource,
         includesLogos: Bool,
-        columns: [ContactList.Column: [String]]
+        columns: [ContactList.Column: [String]],
+        recordLimit: Int
     ) -> any RecordSplitter {
         switch self {
-        case .json: JSONSplitter(cursor: ListCursor(source: source))
-        case .ndjson: NDJSONSplitter(cursor: ListCursor(source: source))
+        case .json: JSONSplitter(cursor: ListCursor(source: source), limit: recordLimit)
+        case .ndjson: NDJSONSplitter(cursor: ListCursor(source: source), limit: recordLimit)
         case .vcard:
             VCardSplitter(cursor: ListCursor(source: source, intake: VCardIntake()), includesLogos: includesLogos)
-        case .csv: CSVSplitter(cursor: ListCursor(source: source, intake: CSVIntake()), named: columns)
+        case .csv:
+            CSVSplitter(cursor: ListCursor(source: source, intake: CSVIntake()), named: columns, limit: recordLimit)
         case .ldif: LDIFSplitter(cursor: ListCursor(source: source))
         case .text: TextSplitter(cursor: ListCursor(source: source))
         }

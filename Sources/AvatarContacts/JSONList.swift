@@ -11,6 +11,8 @@ internal import AvatarCore
 /// ```
 struct JSONSplitter: RecordSplitter {
     private var cursor: ListCursor
+    /// The most bytes of a record.
+    private let limit: Int
     private var scanner = JSONScanner()
     private var place = Place.beforeList
     /// Whether the array is under `contacts` in an object, which also has to be closed.
@@ -22,8 +24,8 @@ struct JSONSplitter: RecordSplitter {
     }
 
     /// Creates a splitter for the list at `cursor`, which must be at its beginning.
-    init(cursor: ListCursor) {
-        self.cursor = cursor
+    init(cursor: ListCursor, limit: Int) {
+        (self.cursor, self.limit) = (cursor, limit)
     }
 
     mutating func next() throws(AvatarStoreError) -> RawRecord? {
@@ -61,7 +63,7 @@ struct JSONSplitter: RecordSplitter {
     private mutating func element() throws(AvatarStoreError) -> RawRecord {
         let first = try cursor.visible(or: "a record")
         let line = cursor.line
-        let held = try scanner.passValue(cursor: &cursor, keeping: RawRecord.maximumBytes)
+        let held = try scanner.passValue(cursor: &cursor, keeping: limit)
         let delimiter = try cursor.visible(or: "`]`")
         guard delimiter != .closingBrace else {
             throw cursor.unexpected(delimiter, insteadOf: "`,` or `]`")
@@ -71,7 +73,7 @@ struct JSONSplitter: RecordSplitter {
         guard !held.bytes.isEmpty else {
             return .unreadable(line: line, reason: "expected a record, found \(first.spelling)")
         }
-        return held.isTooLong ? .tooLarge(line: line) : .json(held.bytes[...], line: line)
+        return held.isTooLong ? .tooLarge(line: line, limit: limit) : .json(held.bytes[...], line: line)
     }
 
     /// Reads the rest of the list behind the array: the other members of the object, and white space.

@@ -5,6 +5,8 @@ internal import AvatarCore
 /// A line that is not a JSON object is an unreadable record. A list in which no line is an object is not NDJSON.
 struct NDJSONSplitter: RecordSplitter {
     private var lines: LineReader
+    /// The most bytes of a record.
+    private let limit: Int
     /// Tells whether a line is JSON; it decodes no records here.
     private let decoder = RecordDecoder()
     /// The number of the first line that is not blank; `nil` before it.
@@ -13,8 +15,9 @@ struct NDJSONSplitter: RecordSplitter {
     private var hasObject = false
 
     /// Creates a splitter for the list at `cursor`, which must be at its beginning.
-    init(cursor: ListCursor) {
-        lines = LineReader(cursor: cursor, limit: RawRecord.maximumBytes)
+    init(cursor: ListCursor, limit: Int) {
+        self.limit = limit
+        lines = LineReader(cursor: cursor, limit: limit)
     }
 
     mutating func next() throws(AvatarStoreError) -> RawRecord? {
@@ -26,7 +29,7 @@ struct NDJSONSplitter: RecordSplitter {
         // Once one line is an object, parsing is left to the decoder: `validate()` need not parse the rest.
         if !hasObject { hasObject = decoder.isObject(line.bytes) }
         if !line.isEnded { try requireWhole(line) }
-        guard !line.isTooLong else { return .tooLarge(line: line.number) }
+        guard !line.isTooLong else { return .tooLarge(line: line.number, limit: limit) }
         return .json(line.bytes, line: line.number)
     }
 

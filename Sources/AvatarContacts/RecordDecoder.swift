@@ -27,12 +27,12 @@ enum RawRecord {
     /// A record that is not kept, because it is malformed or over a limit. `reason` is a sentence without its full stop.
     case unreadable(line: Int, reason: String)
 
-    /// The limit for the JSON text of one record, in bytes: 1 MiB.
-    static let maximumBytes = 1_048_576
+    /// The limit for one record of JSON or CSV, in bytes: 32 MiB, as for a vCard, because an image may be embedded.
+    static let maximumBytes = 33_554_432
 
     /// Makes the record for JSON text over the limit.
-    static func tooLarge(line: Int) -> RawRecord {
-        .unreadable(line: line, reason: "the record is larger than the limit of \(ByteSize.limit(maximumBytes))")
+    static func tooLarge(line: Int, limit: Int) -> RawRecord {
+        .unreadable(line: line, reason: "the record is larger than the limit of \(ByteSize.limit(limit))")
     }
 }
 
@@ -45,6 +45,8 @@ struct RecordDecoder {
     private var namesakes = Namesakes()
     /// Recognizes JSON fields that are not spelled as usual.
     private var spellings = FieldSpellings()
+    /// The fields of a JSON list that the caller names; empty for other lists.
+    private let columns: [ContactList.Column: [String]]
     /// The field with images that is not read.
     private(set) var unreadImage = UnreadImageField()
     /// Whether the list has a field for images.
@@ -52,13 +54,15 @@ struct RecordDecoder {
     /// The columns of a CSV list without ids and names; `nil` for other lists and before the first contact.
     private(set) var columnsWithoutIdentity: [String]?
 
-    /// Returns a decoder for the list that follows this one, if both are read as one.
-    func ofNextList() -> RecordDecoder {
-        var next = self
-        next.unreadImage = UnreadImageField()
-        next.imageFields = ImageFieldSurvey()
-        next.columnsWithoutIdentity = nil
-        return next
+    /// Creates a decoder for one list.
+    ///
+    /// - Parameters:
+    ///   - previous: The decoder of the list before this one, if both are read as one. Default: none.
+    ///   - columns: The fields of a JSON list that the caller names. Default: none.
+    init(after previous: RecordDecoder? = nil, columns: [ContactList.Column: [String]] = [:]) {
+        self.columns = columns
+        guard let previous else { return }
+        (namesakes, spellings) = (previous.namesakes, previous.spellings)
     }
 
     /// Decodes a record into a contact, or into the reason why it is unreadable.
@@ -106,7 +110,8 @@ struct RecordDecoder {
 
     /// Decodes the JSON object of one contact.
     private mutating func record(from json: ArraySlice<UInt8>, line: Int) -> ContactRecord {
-        let plain = PlainFields(json)
+        // Only the general decoder reads fields of any name.
+        let plain = columns.isEmpty ? PlainFields(json) : nil
         guard plain != nil || !JSONScanner.nestsTooDeep(json) else {
             let limit = JSONScanner.maximumNesting
             return .unreadable(line: line, reason: "the record nests deeper than the limit of \(limit) levels")
@@ -116,9 +121,13 @@ struct RecordDecoder {
             let names = unusual.isEmpty ? [:] : spellings.names(in: unusual)
             let object =
                 if let plain, names.isEmpty {
-                    try ContactObject(plain)
+                    try ContactObject(plain, line: line)
                 } else {
-                    try decoder.decode(ContactObject.self, from: Data(json), configuration: names)
+                    try decoder.decode(
+                        ContactObject.self,
+                        from: Data(json),
+                        configuration: ContactObject.Reading(spellings: names, columns: columns, line: line)
+                    )
                 }
             let contact = object.contact
             if object.hasImageField {
@@ -128,7 +137,7 @@ struct RecordDecoder {
             }
             if !contact.images.isEmpty {
                 unreadImage.noteImage()
-            } else if !unreadImage.isSettled {
+            } else if !unreadImage.isSettled, columns[.photo] == nil {
                 noteUnreadImage(among: unusual, except: names.values)
             }
             return contact.record(in: line)

@@ -38,10 +38,11 @@ extension AvatarIndex {
                 return nil
             }
         }
+        let settings = "FROM setting WHERE name NOT LIKE '\(positionPrefix)%' AND name <> '\(SharedSQL.reachName)'"
         return (
             count("SELECT count(DISTINCT contact) FROM owner"),
-            count("SELECT (SELECT count(*) FROM setting) + (SELECT count(*) FROM text_setting)")
-                ?? count("SELECT count(*) FROM setting")
+            count("SELECT (SELECT count(*) \(settings)) + (SELECT count(*) FROM text_setting)")
+                ?? count("SELECT count(*) \(settings)")
         )
     }
 

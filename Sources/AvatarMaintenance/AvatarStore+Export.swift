@@ -25,7 +25,7 @@ public struct ExportReport: Hashable, Sendable {
 
 extension AvatarStore {
     /// Copies each stored image that matches `query` into `directory`, under a readable name made from its key, with an
-    /// extension that fits its type. The file `manifest.jsonl` has what `importPictures(from:in:progress:)` needs to
+    /// extension that fits its type. The file `manifest.jsonl` has what `importPictures(from:in:named:progress:)` needs to
     /// bring the images back.
     ///
     /// No key makes a name that leads out of the directory. The files are copies, so changing them does not change the

@@ -54,10 +54,19 @@ extension ImportReport: CustomStringConvertible {
     }
 }
 
+/// The meaning of the names of imported files.
+public enum ImportedNames: String, Hashable, Sendable, CaseIterable {
+    /// The file `Ada.png` is the own image `name:Ada`.
+    case image
+    /// The file `12345.jpg` is the image of the contact 12345, as `AvatarStore.save(_:forContact:in:)` stores it.
+    case contact
+}
+
 extension AvatarStore {
     /// Imports the images of a folder into the store.
     ///
-    /// A file is stored as your own image under its name without the extension: `Ada.png` becomes `name:Ada`. A file
+    /// A file is stored as your own image under its name without the extension: `Ada.png` becomes `name:Ada`, or the image of the
+    /// contact `Ada` if `names` says so. A file
     /// named in `manifest.jsonl` gets the key, the storage class and the contacts that it had when
     /// `exportPictures(_:to:as:withCards:progress:)` wrote it. An image with a URL is due for a check at once, because its
     /// origin may have changed it since; if the store has an image for that URL, that one stays.
@@ -69,6 +78,7 @@ extension AvatarStore {
     ///
     /// - Parameter directory: an absolute path.
     /// - Parameter storageClass: where to store all images. Default: as the manifest says, else `documents`.
+    /// - Parameter names: the meaning of the names of files that no manifest names. Default: `image`.
     /// - Parameter progress: called after each file.
     /// - Returns: the images stored, and the files left out.
     /// - Throws: `readOnly` in a store that is open for reading only; `unreadableList` for a manifest that is not a
@@ -77,6 +87,7 @@ extension AvatarStore {
     public func importPictures(
         from directory: String,
         in storageClass: StorageClass? = nil,
+        named names: ImportedNames = .image,
         progress: @escaping ProgressHandler = { _ in }
     ) async throws -> ImportReport {
         _ = try requireWritable()
@@ -84,12 +95,13 @@ extension AvatarStore {
             of: directory,
             into: parts,
             as: storageClass,
+            named: names,
             isPreview: false,
             progress: progress
         ).run()
     }
 
-    /// The report that `importPictures(from:in:progress:)` would return. Changes nothing, and does not check for room;
+    /// The report that `importPictures(from:in:named:progress:)` would return. Changes nothing, and does not check for room;
     /// possible in a store that is open for reading only.
     ///
     /// - Throws: `unreadableList` for a manifest that is not a file or larger than 1 GiB; an error of the folder or the
@@ -97,12 +109,14 @@ extension AvatarStore {
     public func importPreview(
         from directory: String,
         in storageClass: StorageClass? = nil,
+        named names: ImportedNames = .image,
         progress: @escaping ProgressHandler = { _ in }
     ) async throws -> ImportReport {
         try await PictureImport(
             of: directory,
             into: parts,
             as: storageClass,
+            named: names,
             isPreview: true,
             progress: progress
         ).run()
@@ -115,6 +129,7 @@ private actor PictureImport {
     private let directory: String
     /// The storage class for all images; `nil`: as the manifest says.
     private let storageClass: StorageClass?
+    private let names: ImportedNames
     /// Whether nothing is stored.
     private let isPreview: Bool
     private let progress: ProgressHandler
@@ -134,12 +149,14 @@ private actor PictureImport {
         of directory: String,
         into parts: StoreParts,
         as storageClass: StorageClass?,
+        named names: ImportedNames,
         isPreview: Bool,
         progress: @escaping ProgressHandler
     ) throws {
         self.parts = parts
         self.directory = directory
         self.storageClass = storageClass
+        self.names = names
         self.isPreview = isPreview
         self.progress = progress
         intake = parts.intake(try parts.limits())
@@ -191,7 +208,8 @@ private actor PictureImport {
         try Task.checkCancellation()
         report.found += 1
         do {
-            try await store(try ImportedPicture(entry, in: folder, within: intake.limits, as: storageClass))
+            let picture = try ImportedPicture(entry, in: folder, within: intake.limits, as: storageClass, named: names)
+            try await store(picture)
         } catch let error as AvatarStoreError where Self.concernsOneFile(error) {
             report.add(
                 .init(file: entry.file, kind: error.failure ?? .badRecord, message: "\(entry.file): \(error.message)")
@@ -268,15 +286,18 @@ private struct ImportedPicture {
         _ entry: PictureManifest.Entry,
         in folder: PictureFolder,
         within limits: Limits,
-        as storageClass: StorageClass?
+        as storageClass: StorageClass?,
+        named names: ImportedNames
     ) throws {
         file = entry.file
         bytes = try Self.read(entry.file, in: folder, limit: limits.maximumImageBytes)
         sha256 = ContentDigest.sha256(bytes)
+        let name = PictureName.imageName(ofFile: entry.file)
+        let isOfContact = entry.key == nil && names == .contact
         key =
             try entry.key.map { try AvatarKey(parsing: $0) }
-            ?? AvatarKey(name: PictureName.imageName(ofFile: entry.file))
-        owners = entry.owners ?? []
+            ?? (isOfContact ? AvatarKey(savedForContact: name) : AvatarKey(name: name))
+        owners = isOfContact ? [name] : entry.owners ?? []
         for owner in owners { _ = try AvatarKey(contact: owner) }
         self.storageClass = storageClass ?? entry.storageClass.flatMap(StorageClass.init(rawValue:)) ?? .documents
         guard !key.isOwnImage else {

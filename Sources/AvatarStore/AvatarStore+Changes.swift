@@ -1,4 +1,5 @@
 public import AvatarCore
+import AvatarDigest
 import AvatarIndex
 
 extension AvatarStore {
@@ -25,6 +26,29 @@ extension AvatarStore {
     /// - Throws: an error of the index.
     public func lastChange() throws -> Int64 {
         try index.lastChange()
+    }
+
+    /// The number up to which the reader `name` has processed the changes, as the store keeps it; `nil` for an unknown reader.
+    ///
+    /// A position that a restore or an erasure made useless is returned too: `changes(since:limit:)` refuses it.
+    package func position(ofReader name: String) throws -> Int64? {
+        try index.setting(Self.positionSetting(name))
+    }
+
+    /// Keeps the number up to which the reader `name` has processed the changes, unless another process did so meanwhile.
+    ///
+    /// - Parameter before: the position that the reader began with; `nil` if it had none.
+    package func setPosition(ofReader name: String, from before: Int64?, to sequence: Int64) async throws {
+        let setting = Self.positionSetting(name)
+        try await requireWritable().writer.write { transaction in
+            guard try transaction.setting(setting) == before else { return }
+            try transaction.setSetting(setting, to: sequence)
+        }
+    }
+
+    /// The name under which the settings hold the position of a reader: a digest, because `name` may be long.
+    private static func positionSetting(_ name: String) -> String {
+        AvatarIndex.positionPrefix + Hexadecimal.text(SHA256.hash(name.utf8).prefix(16))
     }
 
     /// Checks that reads still show the store at its place: no other program has moved, replaced or upgraded its index since

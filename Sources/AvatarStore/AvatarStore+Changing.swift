@@ -22,17 +22,45 @@ extension AvatarStore {
         named name: String,
         in storageClass: StorageClass = .documents
     ) async throws -> AvatarKey {
-        let key = try AvatarKey(name: name)
+        try await save(bytes, as: AvatarKey(name: name), of: [], in: storageClass)
+    }
+
+    /// Stores an image for a contact, under the key `name:contact/ID`, and links it. The image that an earlier call stored for the
+    /// contact is replaced.
+    ///
+    /// It is the first of the contact's images: before embedded photos, before URLs of lists, before those of e-mail sources. No sync
+    /// takes it away, not even one that prunes, and a sync asks no e-mail source about the contact. `remove(_:erasing:)` removes it,
+    /// and `remove(contact:erasing:)`. The contact need not be in a list.
+    ///
+    /// - Parameter bytes: the bytes of the image file.
+    /// - Parameter contact: the id of the contact: 1 to 1,016 bytes without NUL.
+    /// - Parameter storageClass: where to store it. Default: `documents`.
+    /// - Throws: as `save(_:named:in:)`; `invalidKey` for an id outside the limits.
+    @discardableResult
+    public func save(
+        _ bytes: [UInt8],
+        forContact contact: String,
+        in storageClass: StorageClass = .documents
+    ) async throws -> AvatarKey {
+        try await save(bytes, as: AvatarKey(savedForContact: contact), of: [contact], in: storageClass)
+    }
+
+    private func save(
+        _ bytes: [UInt8],
+        as key: AvatarKey,
+        of contacts: [String],
+        in storageClass: StorageClass
+    ) async throws -> AvatarKey {
         let writable = try requireWritable()
         let limits = try parts.limits()
         let image = try parts.intake(limits).stage(bytes, in: storageClass, at: writable.places)
-        let change = Change(key: key, sourceURL: nil, host: nil, content: .image(image, validation: nil))
+        let change = Change(key: key, owners: contacts, content: .image(image, validation: nil))
         try await writable.writer.commitNow(change, RoomRules(limits)).requireStored(key)
         return key
     }
 
-    /// Stores images of your own, each under the key `name:NAME`, as if you saved them one after another, but many
-    /// times faster.
+    /// Stores images of your own, each under the key `name:NAME` or for a contact, as if you saved them one after another, but
+    /// many times faster.
     ///
     /// They are committed in batches of 256. On return all accepted images are in the index and on disk; documents are
     /// on stable storage. In `caches`, an image of an earlier batch may be evicted to make room for a later one.

@@ -71,7 +71,8 @@ extension AvatarStore {
         try index.hasAddresses()
     }
 
-    /// The stored image of `contact`. Sends no request. A photo embedded in the contact comes before a fetched image.
+    /// The stored image of `contact`. Sends no request. An image saved for the contact comes first, then an embedded photo,
+    /// then a fetched image.
     ///
     /// - Returns: `nil` if the contact has no image, or its file is missing. A sync of the contact list fetches it.
     /// - Throws: an error of the index or the disk.

@@ -38,6 +38,12 @@ int avatar_start_apart(const char *path, const char *argument) {
     errno = ENOTSUP;
     return -1;
 }
+
+int avatar_start_shell(const char *command, char *const *environment, int *input, int *output) {
+    (void)command, (void)environment, (void)input, (void)output;
+    errno = ENOTSUP;
+    return -1;
+}
 #else
 #include <spawn.h>
 
@@ -53,8 +59,10 @@ static int make_sockets(int sockets[2]) {
 #endif
 }
 
-// Starts a program with `input` as its descriptor 0 and /dev/null as 1 and 2.
-static int spawn(const char *path, char *const *arguments, char *const *environment, int input, pid_t *pid) {
+// Starts a program with `input` as its descriptor 0 and `output` as 1 and 2; an `output` of -1 stands for /dev/null.
+static int spawn(
+    const char *path, char *const *arguments, char *const *environment, int input, int output, pid_t *pid
+) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     int error = posix_spawn_file_actions_init(&actions);
@@ -73,7 +81,10 @@ static int spawn(const char *path, char *const *arguments, char *const *environm
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     error = posix_spawn_file_actions_adddup2(&actions, input, 0);
-    if (!error) error = posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_RDWR, 0);
+    if (!error) {
+        error = output < 0 ? posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_RDWR, 0)
+                           : posix_spawn_file_actions_adddup2(&actions, output, 1);
+    }
     if (!error) error = posix_spawn_file_actions_adddup2(&actions, 1, 2);
     if (!error) error = posix_spawn(pid, path, &actions, &attributes, arguments, environment);
     posix_spawn_file_actions_destroy(&actions);
@@ -90,7 +101,7 @@ int avatar_start_helper(const char *path, char *const *arguments, int *pid) {
     char *environment[] = {(char *)"LD_BIND_NOW=1", NULL, NULL};
     int length = libraries ? snprintf(places, sizeof places, "LD_LIBRARY_PATH=%s", libraries) : 0;
     if (length > 0 && (size_t)length < sizeof places) environment[1] = places;
-    int error = spawn(path, arguments, environment, sockets[1], pid);
+    int error = spawn(path, arguments, environment, sockets[1], -1, pid);
     close(sockets[1]);
     if (!error) return sockets[0];
     close(sockets[0]);
@@ -105,7 +116,7 @@ int avatar_start_apart(const char *path, const char *argument) {
     // here when it ends.
     pid_t pid;
     char *arguments[] = {"sh", "-c", "\"$0\" \"$1\" &", (char *)path, (char *)argument, NULL};
-    int status = 0, error = spawn("/bin/sh", arguments, environ, null, &pid);
+    int status = 0, error = spawn("/bin/sh", arguments, environ, null, -1, &pid);
     close(null);
     if (!error) {
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
@@ -113,7 +124,64 @@ int avatar_start_apart(const char *path, const char *argument) {
     errno = error ? error : EINVAL;
     return error || status ? -1 : 0;
 }
+
+// A pipe whose ends no other program inherits. They are above 2, so that neither is overwritten when a program is started.
+static int make_pipe(int ends[2]) {
+    int made[2];
+    if (pipe(made) != 0) return -1;
+    int error = 0;
+    for (int end = 0; end < 2; end++) {
+        ends[end] = fcntl(made[end], F_DUPFD_CLOEXEC, 3);
+        if (ends[end] < 0) error = errno;
+        close(made[end]);
+    }
+    if (!error) return 0;
+    for (int end = 0; end < 2; end++) {
+        if (ends[end] >= 0) close(ends[end]);
+    }
+    errno = error;
+    return -1;
+}
+
+int avatar_start_shell(const char *command, char *const *environment, int *input, int *output) {
+    int to[2], from[2];
+    if (make_pipe(to) != 0) return -1;
+    if (make_pipe(from) != 0) {
+        int error = errno;
+        close(to[0]);
+        close(to[1]);
+        errno = error;
+        return -1;
+    }
+    pid_t pid = -1;
+    char *arguments[] = {"sh", "-c", (char *)command, NULL};
+    int error = spawn("/bin/sh", arguments, environment, to[0], from[1], &pid);
+    close(to[0]);
+    close(from[1]);
+    if (!error && (fcntl(to[1], F_SETFL, O_NONBLOCK) != 0 || fcntl(from[0], F_SETFL, O_NONBLOCK) != 0)) {
+        error = errno;
+        avatar_end_helper(pid, 0);
+    }
+    if (error) {
+        close(to[1]);
+        close(from[0]);
+        errno = error;
+        return -1;
+    }
+    *input = to[1];
+    *output = from[0];
+    return pid;
+}
 #endif
+
+int avatar_has_ended(int pid) {
+    siginfo_t information;
+    memset(&information, 0, sizeof information);
+    int result;
+    do result = waitid(P_PID, (id_t)pid, &information, WEXITED | WNOHANG | WNOWAIT);
+    while (result != 0 && errno == EINTR);
+    return result != 0 || information.si_pid == pid;
+}
 
 int avatar_end_helper(int pid, int patience) {
     int status = 0;

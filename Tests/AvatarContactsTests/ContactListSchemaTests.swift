@@ -23,7 +23,12 @@ struct ContactListSchemaTests {
         let contact = try #require(Self.schema().definition("contact")?["properties"] as? [String: Any])
         let images = ["avatarURL", "avatar_url", "avatar", "photo", "picture", "image"]
 
-        #expect(Set(contact.keys) == Set(["id", "name", "email", "emails", "lowDataURL"] + images))
+        let names = [
+            "name", "fullName", "namePrefix", "firstName", "givenName", "middleName", "additionalName", "lastName",
+            "familyName",
+            "surname", "nameSuffix", "fileAs", "displayName", "nickname", "organizationName", "organization", "company",
+        ]
+        #expect(Set(contact.keys) == Set(["id", "email", "emails", "lowDataURL"] + names + images))
         for field in contact.keys where field != "id" {
             let plain = try await ContactList.of("{\"id\":\"1\"}", as: .ndjson).records()
             let record = try await ContactList.of("{\"id\":\"1\",\"\(field)\":\"a@a\"}", as: .ndjson).records()
@@ -35,7 +40,8 @@ struct ContactListSchemaTests {
         #"{"id":"1"}"#, #"{"id":7.5,"name":"Ada","more":{}}"#, #"{"id":"1","name":null,"avatarURL":null}"#,
         #"{"id":"1","emails":["a@a.example",{"address":"b@b.example"},7],"email":false,"photo":"x"}"#,
         #"{}"#, #"{"id":""}"#, #"{"id":null}"#, #"{"id":[]}"#, #"{"id":"a\u0000"}"#, #"{"id":"1","name":7}"#,
-        #"{"id":true}"#, #"{"id":"1","photo":{}}"#, #"{"id":"1","avatar_url":["x"]}"#, #"{"id":"1","lowDataURL":1}"#,
+        #"{"id":"1","firstName":7,"company":{}}"#, #"{"id":"1","photo":"data:,hi"}"#, #"{"id":true}"#,
+        #"{"id":"1","photo":{}}"#, #"{"id":"1","avatar_url":["x"]}"#, #"{"id":"1","lowDataURL":1}"#,
         #""1""#, "7", "[]", "null", "{\"id\":\"" + String(repeating: "x", count: 1024) + "\"}",
         "{\"id\":\"" + String(repeating: "x", count: 1025) + "\"}",
     ])

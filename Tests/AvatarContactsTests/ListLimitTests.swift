@@ -19,10 +19,14 @@ struct ListLimitTests {
     }
 
     private static func list(_ objects: [String], as format: ContactList.Format) -> ContactList {
-        switch format {
-        case .json: .of("[" + objects.joined(separator: ",\n") + "]", as: .json)
-        default: .of(objects.joined(separator: "\n"), as: format)
-        }
+        var list: ContactList =
+            switch format {
+            case .json: .of("[" + objects.joined(separator: ",\n") + "]", as: .json)
+            default: .of(objects.joined(separator: "\n"), as: format)
+            }
+        #expect(list.recordLimit == 32 * mebibyte)
+        list.recordLimit = mebibyte
+        return list
     }
 
     @Test(arguments: [ContactList.Format.json, .ndjson])

@@ -32,8 +32,8 @@ struct PlainRecordTests {
 
     private static func object(_ random: inout SeededRandom) -> String {
         let names = [
-            "id", "id", "id", "name", "avatarURL", "avatar_url", "avatar", "photo", "image", "emails", "email",
-            "lowDataURL", "ID",
+            "id", "id", "id", "id", "name", "avatarURL", "avatar_url", "avatar", "photo", "image", "emails", "email",
+            "lowDataURL", "ID", "firstName", "lastName", "displayName", "surname",
             "avatar-url", "city", "stra\u{DF}e", "",
         ]
         let members = (0..<Int.random(in: 1...5, using: &random)).map { _ in

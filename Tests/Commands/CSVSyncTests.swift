@@ -78,7 +78,7 @@ import Testing
 
     @Test(
         arguments: [
-            (["people.json", "--column", "id=Nr"], 2, "--column needs a CSV list"),
+            (["people.vcf", "--column", "id=Nr"], 2, "--column needs a list in CSV or JSON"),
             (
                 ["people.csv", "--column", "photo=Foto"], 2,
                 "--column photo=\"Foto\" names no column of the list; it has \"id\""
@@ -90,13 +90,63 @@ import Testing
     )
     func columnMustFit(arguments: [String], status: Int32, message: String) async throws {
         let workplace = try Workplace()
-        try workplace.write("people.json", "[]")
+        try workplace.write("people.vcf", "")
         try workplace.write("people.csv", "id\n1\n")
 
         let run = try await workplace.start(["sync"] + arguments).end()
 
         #expect(run.status == status)
         #expect(run.messages.contains(message))
+    }
+
+    /// A list of any system: no id but the address, names in parts, images in objects or in the list itself.
+    @Test func jsonOfAnySystemIsRead() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            let face = SampleImage.png(seed: 7, byteCount: 900)
+            try workplace.write(
+                "staff.json",
+                """
+                [{"first_name": "Ada", "lastName": "Nowak", "email": "ada@example.org",
+                  "picture": {"large": "\(origin.url("/ada.png"))"}},
+                 {"givenName": "Bo", "email": ["bo@example.org"],
+                  "picture": {"large": "data:image/png;base64,\(Data(face).base64EncodedString())"}}]
+                """
+            )
+            let columns = ["--column", "id=email", "--column", "photo=picture.large"]
+
+            let run = try await workplace.start(["sync", "staff.json", "--allow-private-network"] + columns).end()
+
+            #expect(run.status == 0 && run.messages.isEmpty)
+            let contacts = try await workplace.run("contacts", "--json").objects
+            #expect(contacts.map { $0.text("id") } == ["ada@example.org", "bo@example.org"])
+            #expect(contacts.map { $0.text("name") } == ["Ada Nowak", "Bo"])
+            #expect(try await workplace.run("get", "--contact", "ada@example.org").bytes == pictureBytes("/ada.png"))
+            #expect(try await workplace.run("get", "contact:bo@example.org").bytes == face)
+            let entry = try await workplace.run("show", "contact:bo@example.org", "--json").object
+            #expect(entry.text("storageClass") == "documents")
+        }
+    }
+
+    /// The setting for the size of images holds for those in a list, and messages name the place.
+    @Test func embeddedImageOverTheLimitIsUnreadable() async throws {
+        let workplace = try Workplace()
+        let face = Data(SampleImage.png(seed: 7, byteCount: 3_000_000)).base64EncodedString()
+        let rows = "7,\"data:image/png;base64,\(face)\"\n8,\"data:text/plain;base64,aGk=\"\n"
+        try workplace.write("staff.csv", "id,photo\n" + rows)
+        try await workplace.run("config", "max-image-bytes", "2MB").requireSuccess()
+
+        let refused = try await workplace.run("sync", "staff.csv", "--json")
+        try await workplace.run("config", "max-image-bytes", "4MB").requireSuccess()
+        let taken = try await workplace.run("sync", "staff.csv", "--json")
+
+        #expect(refused.status == 1 && taken.status == 1)
+        #expect(try refused.object.failureKinds == ["notImage", "notImage"])
+        #expect(
+            try refused.object.failureMessages.first?.hasPrefix("staff.csv, line 2: The image is larger than") == true
+        )
+        #expect(try taken.object.failureKinds == ["notImage"] && taken.object.number("saved") == 1)
+        #expect(try taken.object.objects("failures")?.first?["line"] as? Int == 3)
     }
 
     @Test func imageFieldsThatAreNotReadAreNamedOncePerList() async throws {

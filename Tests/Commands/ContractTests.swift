@@ -22,11 +22,12 @@ import Testing
             "json", "format", "column", "policy", "class", "all", "limit", "max-bytes", "time-limit", "host-time-limit",
             "prune", "email-source", "email-recheck", "ignore-pauses", "wait", "every", "dry-run", "progress",
             "tolerate-failures", "prune-all", "list-name", "user", "password-file", "netrc-file", "book", "full",
+            "on-change", "on-change-timeout",
         ]),
         "fetch": origin.union(shared).union(["json", "policy", "class", "retry-failed"]),
         "get": origin.union(shared).union(["output", "policy", "class", "contact", "placeholder"]).union(sizes),
         "path": sizes.union(["json", "contact"]),
-        "save": ["json", "name", "class"],
+        "save": ["json", "name", "contact", "class"],
         "list": [
             "json", "class", "state", "host", "owner", "contact", "name", "without-contact", "sort", "reverse", "limit",
             "after",
@@ -56,11 +57,13 @@ import Testing
             "contact",
             "progress",
         ]),
-        "import": ["json", "class", "dry-run", "progress"],
+        "import": ["json", "class", "by-name", "dry-run", "progress"],
         "serve": origin.union(shared).union([
-            "listen", "socket", "sync", "format", "column", "every", "prune", "token-file", "allow-origin",
+            "listen", "socket", "sync", "sync-file", "class", "format", "column", "every", "prune", "token-file",
+            "allow-origin",
             "libravatar", "decode-without-sandbox", "allow-host", "email-source",
-            "email-recheck", "per-client", "user", "password-file", "netrc-file", "book", "full",
+            "email-recheck", "per-client", "user", "password-file", "netrc-file", "book", "full", "on-change",
+            "on-change-timeout",
         ]),
     ]
 
@@ -92,7 +95,7 @@ import Testing
         "unstored", "changed", "failed", "skipped", "skippedBy", "pausedHosts", "overBudget", "evicted", "requests",
         "ignored", "shared",
         "bytesReceived", "seconds", "failures", "failureGroups", "hints", "duplicates", "slowedHosts", "hosts",
-        "sources", "changingQueries", "queryClashes",
+        "sources", "changingQueries", "queryClashes", "hook",
     ]
     private static let trimFields: Set<String> = ["evicted", "bytesFreed", "bytes", "budgetBytes", "lowWatermarkBytes"]
     private static let importFields: Set<String> = [

@@ -209,6 +209,26 @@ import Testing
         #expect(try await workplace.run("get", "name:Ada").bytes == workplace.read("folder/Ada.png"))
     }
 
+    @Test func namesOfFilesMayBeContacts() async throws {
+        let workplace = try folder(["12345.png", "Žofie Č.png"])
+
+        let preview = try await workplace.run("import", "folder", "--by-name", "contact", "--dry-run")
+        #expect(preview.status == 0 && preview.text.hasPrefix("Would import 2 new images ("))
+        try await workplace.run("import", "folder", "--by-name", "contact").requireSuccess()
+        let again = try await workplace.run("import", "folder", "--by-name", "contact", "--json")
+
+        let contacts = try await workplace.run("contacts", "--json").objects
+        #expect(contacts.map { $0.text("id") } == ["12345", "Žofie Č"])
+        #expect(try again.object.number("unchanged") == 2)
+        #expect(try await workplace.run("get", "--contact", "12345").bytes == workplace.read("folder/12345.png"))
+        #expect(try await workplace.run("import", "folder", "--by-name", "host").status == 64)
+        // An export takes the link along.
+        try await workplace.run("export", "out").requireSuccess()
+        try await workplace.run("import", "out", "--store", "other").requireSuccess()
+        let other = try await workplace.run("get", "--contact", "12345", "--store", "other")
+        #expect(try other.bytes == workplace.read("folder/12345.png"))
+    }
+
     @Test func dryRunIntoAFolderThatIsNoStoreSaysSo() async throws {
         let workplace = try folder(["Ada.png"])
 

@@ -21,6 +21,74 @@ import Testing
         #expect(try workplace.read(file) == Self.image)
     }
 
+    /// It is the contact's image whatever lists say, until it is removed.
+    @Test func imageOfAContactOutlivesLists() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("me.png", Self.image)
+            try workplace.write("other.png", pictureBytes("other"))
+            let ada = "{\"id\": \"12\", \"name\": \"Ada\", \"avatarURL\": \"\(origin.url("/ada.png"))\"}"
+            try workplace.write("people.json", "[\(ada)]")
+            let sync = ["sync", "people.json", "--allow-private-network", "--prune"]
+            try await workplace.start(sync).end().requireSuccess()
+
+            let saved = try await workplace.run("save", "me.png", "--contact", "12", "--json")
+            try await workplace.start(sync + ["--all"]).end().requireSuccess()
+
+            #expect(saved.status == 0 && saved.messages.isEmpty)
+            #expect(try saved.object.text("key") == "name:contact/12")
+            #expect(try await workplace.run("get", "--contact", "12").bytes == Self.image)
+            let change = try #require(try await workplace.run("changes", "--json").objects.last)
+            #expect(change.text("kind") == "added" && change.texts("owners") == ["12"])
+            let contact = try #require(try await workplace.run("contacts", "--json").objects.first)
+            #expect(contact.text("key") == "name:contact/12" && contact.text("state") == "own")
+            let shown = try await workplace.run("show", "--contact", "12", "--json").object
+            #expect(shown.texts("owners") == ["12"])
+            try await RunningServer.with([], in: workplace) { server in
+                let picture = try await server.ask("/contacts/12/picture")
+                #expect(picture.body == Self.image)
+            }
+
+            // A list without the contact.
+            try workplace.write("people.json", "[\(ada.replacing("\"12\"", with: "\"13\""))]")
+            let pruned = try await workplace.start(sync + ["--json"]).end()
+            let again = try await workplace.start(sync + ["--json"]).end()
+            #expect(try pruned.object.number("unlinked") == 1 && again.object.number("unlinked") == 0)
+            #expect(try await workplace.run("get", "--contact", "12").bytes == Self.image)
+            #expect(try await workplace.run("get", "--contact", "13").bytes == pictureBytes("/ada.png"))
+
+            let replaced = try await workplace.run("save", "other.png", "--contact", "12")
+            #expect(replaced.status == 0)
+            #expect(try await workplace.run("get", "--contact", "12").bytes == pictureBytes("other"))
+            try await workplace.run("remove", "name:contact/12").requireSuccess()
+            #expect(try await workplace.run("get", "--contact", "12").status == 1)
+            #expect(try await workplace.run("verify").status == 0)
+        }
+    }
+
+    @Test func erasureRemovesTheImageOfAContact() async throws {
+        let workplace = try Workplace()
+        try workplace.write("me.png", Self.image)
+        let saved = try await workplace.run("save", "me.png", "--contact", "12")
+        #expect(saved.status == 0)
+        #expect(saved.messages == "avatars: the store had no contact \"12\"; `avatars contacts` lists it now\n")
+
+        let erased = try await workplace.run("remove", "--contact", "12", "--erase", "--json")
+
+        #expect(try erased.object.flag("erased") == true && erased.object.number("files") == 1)
+        #expect(try await workplace.run("show", "name:contact/12").status == 1)
+    }
+
+    @Test func imageHasANameOrAContact() async throws {
+        let workplace = try Workplace()
+        try workplace.write("me.png", Self.image)
+        #expect(try await workplace.run("save", "me.png").status == 64)
+        #expect(try await workplace.run("save", "me.png", "--name", "me", "--contact", "12").status == 64)
+        let long = String(repeating: "a", count: 1_017)
+        #expect(try await workplace.run("save", "me.png", "--contact", long).status == 64)
+        #expect(try await workplace.run("save", "me.png", "--contact", String(long.dropLast())).status == 0)
+    }
+
     @Test func refusedSVGNamesTheSettingThatAllowsIt() async throws {
         let workplace = try Workplace()
         let fixture = URL(filePath: #filePath).appending(path: "../../AvatarImagesTests/Fixtures/images/svg-cairo.svg")

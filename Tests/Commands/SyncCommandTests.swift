@@ -10,7 +10,7 @@ import Testing
         "unstored", "changed", "failed", "skipped", "skippedBy", "pausedHosts", "overBudget", "evicted", "requests",
         "bytesReceived", "seconds", "failures", "duplicates", "slowedHosts", "hosts", "sources", "ignored", "shared",
         "failureGroups",
-        "hints", "changingQueries", "queryClashes",
+        "hints", "changingQueries", "queryClashes", "hook",
     ]
 
     @Test func syncFetchesMissingImagesAndSendsNoRequestWhileTheyAreFresh() async throws {

@@ -13,7 +13,7 @@ struct OperatingAStoreExamples {
             try workplace.write("people.json", #"[{"id": "42", "avatarURL": "\#(ada)"}, {"id": "43"}]"#)
             try workplace.write("newer.png", SampleImage.png(seed: 2, byteCount: 1000))
             let blocks = try Page("Sources/AvatarStore/AvatarStore.docc/OperatingAStore.md").examples(in: "shell")
-            #expect(blocks.count == 9)
+            #expect(blocks.count == 10)
             let commands = blocks.joined().joined(separator: "\n").replacing("https://example.org/ada.png", with: ada)
 
             let run = try await workplace.shell(

@@ -6,6 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct ContactsAndChangesExamples {
     private let face = SampleImage.png(seed: 1, byteCount: 4_000)
+    private let adaBytes = SampleImage.png(seed: 3, byteCount: 2_000)
     private let logoBytes = SampleImage.png(seed: 2, byteCount: 2_000)
 
     @Test func linksPruningAndErasure() async throws {
@@ -28,6 +29,10 @@ struct ContactsAndChangesExamples {
             try await store.unlink([ContactLink(contact: "43", key: logo)])
 
             #expect(try store.contacts(using: logo) == ["42"])
+
+            let own = try await store.save(adaBytes, forContact: "42")
+
+            #expect(try store.imageKeys(ofContact: "42").first == own)
             people.removeLast()
 
             var options = SyncOptions()

@@ -7,11 +7,15 @@ internal import AvatarCore
 final class CSVColumns: Sendable {
     /// The limit for the number of columns. Exports of address books have up to 200.
     static let maximumCount = 1_000
+    /// The limit for the first row, in bytes: 1 MiB.
+    static let maximumHeaderBytes = 1_048_576
 
     let separator: UInt8
     /// The number of columns.
     let count: Int
     let id: Int?
+    /// Whether the first e-mail address is the id, because the caller names `email` as its column, and no column has that name.
+    let idIsEmail: Bool
     /// The columns with a whole display name. The first one with a text counts.
     let names: [Int]
     /// The columns with parts of the name, in their order in a name.
@@ -28,7 +32,7 @@ final class CSVColumns: Sendable {
     let allNames: [String]
 
     /// Whether a column has ids or names.
-    var haveIdentity: Bool { id != nil || !(names + nameParts + nameFallbacks).isEmpty }
+    var haveIdentity: Bool { id != nil || idIsEmail || !(names + nameParts + nameFallbacks).isEmpty }
 
     /// Finds the columns by the header of a list.
     ///
@@ -42,14 +46,16 @@ final class CSVColumns: Sendable {
         let header = CSVHeader(names: (0..<fields.count).map(fields.text))
         self.separator = separator
         count = fields.count
-        id = try header.single(.id, named: named[.id] ?? []) { $0 == "id" }
+        let addresses = try header.columns(.email, named: named[.email] ?? [])
+        emails = addresses.isEmpty ? header.columns(where: CSVHeader.isEmail) : addresses
+        idIsEmail =
+            named[.id].map { $0.map(FieldName.plain) == ["email"] } == true && !emails.isEmpty && !header.has("email")
+        id = idIsEmail ? nil : try header.single(.id, named: named[.id] ?? []) { $0 == "id" }
         photo = try header.single(.photo, named: named[.photo] ?? [], known: FieldName.images.contains)
         let given = try header.columns(.name, named: named[.name] ?? [])
         names = given.isEmpty ? header.columns(["name", "fullname"]) : []
         nameParts = given.isEmpty ? header.columns(CSVHeader.nameParts) : given
         nameFallbacks = header.columns(CSVHeader.nameFallbacks)
-        let addresses = try header.columns(.email, named: named[.email] ?? [])
-        emails = addresses.isEmpty ? header.columns(where: CSVHeader.isEmail) : addresses
         telephones = header.columns(where: CSVHeader.isTelephone)
         allNames = header.names.filter { !$0.isEmpty }.map { String($0.prefix(FieldName.maximumBytes)) }
         unreadImages =
@@ -104,6 +110,9 @@ private struct CSVHeader {
         guard plain.contains("phone") else { return ["tel", "telephone", "mobile"].contains(plain) }
         return !["phonetic", "type", "label"].contains(where: plain.contains)
     }
+
+    /// Whether a column has this plain name.
+    func has(_ name: String) -> Bool { plain.contains(name) }
 
     /// The columns with these names, in the order of `known`.
     func columns(_ known: [String]) -> [Int] {

@@ -9,6 +9,8 @@ internal import AvatarCore
 /// short. A row with more fields is an unreadable record.
 struct CSVSplitter: RecordSplitter {
     private var cursor: ListCursor
+    /// The most bytes of a row.
+    private let limit: Int
     /// The columns that the caller names, by what they hold.
     private let named: [ContactList.Column: [String]]
     /// The columns of the list; `nil` before the first row.
@@ -17,8 +19,8 @@ struct CSVSplitter: RecordSplitter {
     private var declared: UInt8?
 
     /// Creates a splitter for the list at `cursor`, which must be at its beginning.
-    init(cursor: ListCursor, named: [ContactList.Column: [String]]) {
-        self.cursor = cursor
+    init(cursor: ListCursor, named: [ContactList.Column: [String]], limit: Int) {
+        (self.cursor, self.limit) = (cursor, limit)
         self.named = named
     }
 
@@ -37,7 +39,7 @@ struct CSVSplitter: RecordSplitter {
                 line: row.line
             )
         }
-        if row.isTooLong { return .tooLarge(line: row.line) }
+        if row.isTooLong { return .tooLarge(line: row.line, limit: limit) }
         guard row.fieldCount <= columns.count else {
             let reason =
                 "the row has \(row.fieldCount) fields, but the header has \(columns.count); put quotes around a value "
@@ -57,10 +59,12 @@ struct CSVSplitter: RecordSplitter {
     ///   must not count as a list without contacts.
     private mutating func header() throws(AvatarStoreError) -> CSVColumns {
         while let row = try row(separator: declared) {
-            guard !row.isTooLong, row.fieldCount <= CSVColumns.maximumCount else {
+            guard !row.isTooLong, row.bytes.count <= CSVColumns.maximumHeaderBytes,
+                row.fieldCount <= CSVColumns.maximumCount
+            else {
                 throw cursor.fault(
                     "the header row has more than the limit of \(CSVColumns.maximumCount) columns or "
-                        + ByteSize.limit(RawRecord.maximumBytes),
+                        + ByteSize.limit(CSVColumns.maximumHeaderBytes),
                     line: row.line
                 )
             }
@@ -90,7 +94,7 @@ struct CSVSplitter: RecordSplitter {
 
     private mutating func nextRow(_ separator: UInt8?) throws(AvatarStoreError) -> Row {
         let line = cursor.line
-        var held = HeldBytes(limit: RawRecord.maximumBytes)
+        var held = HeldBytes(limit: limit)
         var scanner = CSVScanner(separator: separator)
         var quoteLine = line
         var isRefused = false

@@ -26,11 +26,13 @@ struct RowDecoder {
         unread: inout UnreadImageField
     ) -> ContactRecord {
         do throws(RecordFault) {
-            var contact = Contact(id: "", name: name, avatarURL: avatarURL, emails: emails)
-            let id = columns.id.map(fields.text) ?? ""
+            let image = avatarURL.flatMap { ContactImage.listed($0, line: line) }
+            var contact = Contact(id: "", name: name, emails: emails, images: image.map { [$0] } ?? [])
+            let id = columns.id.map(fields.text) ?? (columns.idIsEmail ? emails.first : nil) ?? ""
             contact.id =
                 id.isEmpty
-                ? namesakes.id(of: identity(of: contact), prefix: "row-") : try ContactID.checked(id, called: "`id`")
+                ? namesakes.id(of: identity(of: contact), prefix: "row-")
+                : try ContactID.checked(firstAddress(id), called: "`id`")
             noteImages(of: contact, in: &unread)
             return contact.record(in: line)
         } catch {
@@ -44,6 +46,12 @@ struct RowDecoder {
         let parts = columns.nameParts.map(fields.text).filter { !$0.isEmpty }
         guard parts.isEmpty else { return parts.joined(separator: " ") }
         return columns.nameFallbacks.lazy.map(fields.text).first { !$0.isEmpty }
+    }
+
+    /// The first of several addresses in one field, which Google writes with three colons between them.
+    private func firstAddress(_ id: String) -> String {
+        guard let column = columns.id, columns.emails.contains(column) else { return id }
+        return Self.addresses(in: id).first ?? id
     }
 
     private var avatarURL: String? {

@@ -1,3 +1,5 @@
+internal import AvatarCore
+
 /// Decodes base64 (RFC 4648 section 4) as found in vCards: broken into lines anywhere, with or without padding.
 enum Base64 {
     /// Whether `byte` is a base64 digit or padding.
@@ -63,6 +65,24 @@ enum Base64 {
 struct DecodingFault: Error {
     /// The predicate of a sentence whose subject is the value, such as `is not base64`.
     let problem: String
+}
+
+extension ContactImage {
+    /// The image in a field of a JSON or CSV list: at a URL, or embedded as a `data:` URL (RFC 2397); `nil` for one without data.
+    ///
+    /// - Parameters:
+    ///   - text: The text of the field, which is not blank.
+    ///   - line: The line in which the record begins.
+    static func listed(_ text: String, line: Int) -> ContactImage? {
+        let uri = Array(text.utf8)[...].trimmed
+        guard uri.prefix(5).spells("DATA:") else { return .url(text) }
+        do throws(DecodingFault) {
+            let bytes = try DataURI.bytes(of: uri)
+            return bytes.isEmpty ? nil : .photo(ContactPhoto(bytes: bytes, line: line))
+        } catch {
+            return .unreadable(UnreadableContactImage(number: 1, line: line, reason: "the image \(error.problem)"))
+        }
+    }
 }
 
 /// Decodes `data:` URIs (RFC 2397).

@@ -41,6 +41,14 @@ public struct AvatarKey: Hashable, Sendable, CustomStringConvertible {
         rawValue = Self.namePrefix + name
     }
 
+    /// The key `name:contact/ID` of the image that the caller saves for the contact `id`. No list and no sync touches it.
+    ///
+    /// - Throws: `invalidKey` unless `id` has 1 to 1,016 bytes of UTF-8 without NUL.
+    public init(savedForContact id: String) throws(AvatarStoreError) {
+        try Self.check(id, is: "The id of a contact with an image of its own", limit: Self.maximumNameBytes - 8)
+        rawValue = Self.savedForContactPrefix + id
+    }
+
     /// The key `contact:ID` of the first photo embedded in the contact `id`, or `contact:ID#2` of its second one.
     ///
     /// If `id` itself ends like `#2`, the key also states the number 1 (`contact:a#2#1`), so that no two photos share a
@@ -115,6 +123,12 @@ public struct AvatarKey: Hashable, Sendable, CustomStringConvertible {
     /// Whether this is an own image (`name:…` or `contact:…`), which has no URL and is never fetched.
     public var isOwnImage: Bool { Self.looksOwn(rawValue) }
 
+    /// Whether this is an image that the caller saved under a name (`name:…`). A sync does not unlink it from contacts.
+    package var isSaved: Bool { rawValue.utf8.starts(with: Self.namePrefix.utf8) }
+
+    /// The contact of `init(savedForContact:)`; `nil` for all other keys.
+    package var contactOfSavedImage: String? { Self.rest(of: rawValue, after: Self.savedForContactPrefix) }
+
     /// Whether this is a photo embedded in a contact (`contact:…`).
     public var isContactPhoto: Bool { rawValue.utf8.starts(with: Self.contactPrefix.utf8) }
 
@@ -168,6 +182,7 @@ public struct AvatarKey: Hashable, Sendable, CustomStringConvertible {
 
 extension AvatarKey {
     private static let namePrefix = "name:"
+    private static let savedForContactPrefix = "name:contact/"
     private static let contactPrefix = "contact:"
     private static let emailPrefix = "email:"
 
@@ -195,10 +210,14 @@ extension AvatarKey {
         return "https".utf8.starts(with: scheme.lazy.map(URLNormalization.lowercased))
     }
 
-    private static func check(_ text: String, is what: String) throws(AvatarStoreError) {
+    private static func check(
+        _ text: String,
+        is what: String,
+        limit: Int = maximumNameBytes
+    ) throws(AvatarStoreError) {
         let count = text.utf8.count
-        guard (1...maximumNameBytes).contains(count) else {
-            let message = "\(what) must have 1 to \(maximumNameBytes) bytes of UTF-8, not \(count)."
+        guard (1...limit).contains(count) else {
+            let message = "\(what) must have 1 to \(limit) bytes of UTF-8, not \(count)."
             throw AvatarStoreError(.invalidKey, message)
         }
         guard !text.utf8.contains(0) else {

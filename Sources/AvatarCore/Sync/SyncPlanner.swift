@@ -106,8 +106,13 @@ package struct SyncPlanner: Sendable {
         case .candidates(let keys, let contact, let lowDataURL, let byEmail):
             noteContact(contact, &steps)
             let linked = Set(context.known.images(of: contact))
+            let hasSavedImage = linked.contains(where: \.isSaved)
+            // No service is asked for an image of a contact that has one of its own.
+            if hasSavedImage, keys.first?.isEmailImage == true {
+                return steps.append(.withoutImage(contact: contact, former: []))
+            }
             var chain = CandidateChain(contact: contact, candidates: keys, lowDataURL: lowDataURL, linked: linked)
-            chain.byEmail = byEmail
+            chain.byEmail = hasSavedImage ? [] : byEmail
             for key in keys { chain.sources[key] = context.known.source(for: key) }
             let photos = context.formerPhotos(of: contact)
             if !photos.isEmpty { steps.append(.replace(contact: contact, former: photos, by: keys + byEmail)) }
@@ -245,7 +250,7 @@ package struct SyncPlanner: Sendable {
             chain.position += 1
         }
         if let next = chain.emailChain { return try plan(next, in: context, into: &steps) }
-        let former = rules.prunes ? chain.linked.filter { !chain.candidates.contains($0) } : []
+        let former = rules.prunes ? chain.linked.filter { !chain.candidates.contains($0) && !$0.isSaved } : []
         steps.append(.withoutImage(contact: chain.contact, former: Array(former)))
     }
 

@@ -22,8 +22,8 @@ extension AvatarIndex {
         }
     }
 
-    /// The images of `contact`: those with a file before those without, and of each the embedded photos first, then the
-    /// images at URLs, then those of e-mail sources.
+    /// The images of `contact`: those with a file before those without, and of each the images saved under a name first, then
+    /// embedded photos, images at URLs, and those of e-mail sources.
     package func imageKeys(of contact: String) throws -> [AvatarKey] {
         try readers.read { connection in
             try connection.rows(
@@ -74,7 +74,7 @@ extension AvatarIndex {
 
     /// The order of a contact's images: the first is the one that it shows.
     static let contactOrder =
-        "avatar.file_id IS NULL, avatar.host_id IS NOT NULL, avatar.key GLOB 'email:http*', avatar.key"
+        "avatar.file_id IS NULL, avatar.host_id IS NOT NULL, avatar.key GLOB 'contact:*', avatar.key GLOB 'email:http*', avatar.key"
 
     /// The first contacts besides `contact` that use the entry of `key` or another one with the same file.
     package func contacts(sharing key: AvatarKey, besides contact: String, limit: Int) throws -> [String] {
@@ -129,7 +129,7 @@ extension AvatarIndex {
         }
     }
 
-    /// A page of all contacts that use an image, in the order of their bytes.
+    /// A page of the contacts with an image that a sync may unlink: any but one saved under a name. In the order of their bytes.
     ///
     /// - Parameters:
     ///   - contact: the last contact of the page before; empty for the first page.
@@ -137,7 +137,11 @@ extension AvatarIndex {
     package func contacts(after contact: String, limit: Int) throws -> [String] {
         try readers.read { connection in
             try connection.rows(
-                "SELECT DISTINCT contact FROM owner WHERE contact > ? ORDER BY contact LIMIT ?",
+                """
+                SELECT DISTINCT owner.contact FROM owner JOIN avatar ON avatar.id = owner.avatar_id
+                WHERE owner.contact > ? AND NOT (avatar.host_id IS NULL AND avatar.key GLOB 'name:*')
+                ORDER BY owner.contact LIMIT ?
+                """,
                 [contact, limit]
             ) { $0.text("contact") }
         }
@@ -207,7 +211,7 @@ extension AvatarIndex {
     package func changes(since sequence: Int64, limit: Int) throws -> [AvatarChange] {
         try readers.read { connection in
             try connection.snapshot {
-                let feed = try connection.firstRow(Self.feedSQL) {
+                let feed = try connection.firstRow(SharedSQL.feedSQL) {
                     let sequence = $0.integer("sequence", in: IndexNumber.id)
                     return $0.integer("reach", in: 0...sequence)...sequence
                 }
@@ -233,15 +237,8 @@ extension AvatarIndex {
         }
     }
 
-    /// The numbers of the feed: `reach` is the lowest one from which this program may read on.
-    static let feedSQL = """
-        SELECT sequence, floor,
-            coalesce((SELECT value FROM setting WHERE name = '\(reachName)' AND value BETWEEN 0 AND floor), floor) AS reach
-        FROM change_feed WHERE id = 1
-        """
-
-    /// The name under which the index has `reach`, if that is not the floor. It is no setting.
-    static let reachName = "feed-reach"
+    /// The prefix of the settings that are positions of readers in the feed.
+    package static let positionPrefix = "position "
 
     /// The sequence number of the last change; 0 without changes. Reads one row.
     package func lastChange() throws -> Int64 {

@@ -24,17 +24,20 @@ package struct PictureRecord: Sendable {
 /// The place of an image that has a file in the order of `AvatarIndex.contactOrder`.
 private struct ContactOrder: Comparable {
     private let isFetched: Bool
+    private let isEmbedded: Bool
     private let isByEmail: Bool
     private let key: AvatarKey
 
     init(_ row: borrowing Row, _ key: AvatarKey) {
         isFetched = row.bool("is_fetched")
+        isEmbedded = key.isContactPhoto
         isByEmail = row.bool("is_by_email")
         self.key = key
     }
 
     static func < (left: ContactOrder, right: ContactOrder) -> Bool {
         if left.isFetched != right.isFetched { return right.isFetched }
+        if left.isEmbedded != right.isEmbedded { return right.isEmbedded }
         if left.isByEmail != right.isByEmail { return right.isByEmail }
         // By their bytes, as SQLite compares texts.
         return left.key.rawValue.utf8.lexicographicallyPrecedes(right.key.rawValue.utf8)

@@ -41,4 +41,14 @@ enum SharedSQL {
         SELECT last_access_us, file_id, size_bytes FROM eviction_queue
         WHERE (last_access_us, file_id) > (?, ?) AND last_access_us < ? ORDER BY last_access_us, file_id
         """
+
+    /// The numbers of the feed: `reach` is the lowest one from which this program may read on.
+    static let feedSQL = """
+        SELECT sequence, floor,
+            coalesce((SELECT value FROM setting WHERE name = '\(reachName)' AND value BETWEEN 0 AND floor), floor) AS reach
+        FROM change_feed WHERE id = 1
+        """
+
+    /// The name under which the index has `reach`, if that is not the floor. It is no setting.
+    static let reachName = "feed-reach"
 }

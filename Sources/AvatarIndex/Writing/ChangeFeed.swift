@@ -126,7 +126,7 @@ extension IndexTransaction {
     /// The last number of the feed, the number from which programs of version 0.2 may read on, and the one from which this program
     /// may: an erasure that the feed tells raises the former alone. `nil` without a feed.
     private func feedNumbers() throws -> (sequence: Int64, floor: Int64, reach: Int64)? {
-        try firstRow(AvatarIndex.feedSQL) { row in
+        try firstRow(SharedSQL.feedSQL) { row in
             let sequence = row.integer("sequence", in: IndexNumber.id)
             let floor = row.integer("floor", in: 0...sequence)
             return (sequence, floor, row.integer("reach", in: 0...floor))
@@ -135,8 +135,8 @@ extension IndexTransaction {
 
     /// Records from where this program may read, if that is not the floor.
     private func setReach(_ reach: Int64, floor: Int64) throws {
-        guard reach < floor else { return try removeSetting(AvatarIndex.reachName) }
-        try setSetting(AvatarIndex.reachName, to: reach)
+        guard reach < floor else { return try removeSetting(SharedSQL.reachName) }
+        try setSetting(SharedSQL.reachName, to: reach)
     }
 
     /// Tells readers of an erasure of which the feed must not name an image: that of a contact by its hashed id, any other one by
@@ -167,7 +167,7 @@ extension IndexTransaction {
     package func restartFeed(at time: Timestamp = Timestamp(milliseconds: 0)) throws {
         try run(KeepsHits("DELETE FROM content_change_owner"))
         try run(KeepsHits("DELETE FROM content_change"))
-        try removeSetting(AvatarIndex.reachName)
+        try removeSetting(SharedSQL.reachName)
         try run(
             KeepsHits(
                 "UPDATE change_feed SET (sequence, floor) = (SELECT next, next FROM (SELECT max(sequence + 1, ?) AS next))"

@@ -6,6 +6,8 @@ import AvatarWriter
 public struct OwnImage: Hashable, Sendable {
     /// The name that it is stored under, as `name:NAME`: 1 to 1,024 bytes without NUL.
     public var name: String
+    /// The contact whose image it is; `nil` for an image without one.
+    public private(set) var contact: String?
     /// The bytes of the image file.
     public var bytes: [UInt8]
 
@@ -13,6 +15,20 @@ public struct OwnImage: Hashable, Sendable {
     public init(named name: String, bytes: [UInt8]) {
         self.name = name
         self.bytes = bytes
+    }
+
+    /// An image to store for the contact `id`, as `AvatarStore.save(_:forContact:in:)` does.
+    public init(forContact id: String, bytes: [UInt8]) {
+        name = "contact/" + id
+        contact = id
+        self.bytes = bytes
+    }
+
+    /// - Throws: `invalidKey` for a name or a contact outside the limits.
+    fileprivate var key: AvatarKey {
+        get throws(AvatarStoreError) {
+            if let contact { try AvatarKey(savedForContact: contact) } else { try AvatarKey(name: name) }
+        }
     }
 }
 
@@ -92,9 +108,9 @@ actor ImageSaving {
     }
 
     private func stage(_ image: OwnImage) throws -> Change {
-        let key = try AvatarKey(name: image.name)
+        let key = try image.key
         let staged = try intake.stage(image.bytes, in: storageClass, at: writable.places)
-        return Change(key: key, content: .image(staged, validation: nil))
+        return Change(key: key, owners: image.contact.map { [$0] } ?? [], content: .image(staged, validation: nil))
     }
 
     /// Removes the staged files of a batch.

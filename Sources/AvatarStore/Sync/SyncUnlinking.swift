@@ -53,7 +53,7 @@ struct SyncUnlinking {
             let kept = try index.named(omitted, byOthersThan: roster.mask)
             let leavers = omitted.filter { !kept.contains($0) }
             let links = try leavers.flatMap { contact in
-                try index.imageKeys(of: contact).map { (contact: contact, key: $0) }
+                try index.imageKeys(of: contact).filter { !$0.isSaved }.map { (contact: contact, key: $0) }
             }
             try await writer.unlink(links)
             tally.update { $0.unlinked += leavers.count }

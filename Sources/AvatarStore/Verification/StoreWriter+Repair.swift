@@ -177,6 +177,8 @@ extension StoreWriter {
         for (key, state) in takers {
             let id = try state?.id ?? insertEntry(key, from: document.label.originURL, transaction)
             try transaction.setFile(file, storageClass: .documents, of: id)
+            // No list brings this link back.
+            if let contact = key.contactOfSavedImage { _ = try transaction.linkAmongOthers(contact, to: id) }
         }
         return file != published?.id
     }

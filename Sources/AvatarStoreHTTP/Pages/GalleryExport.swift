@@ -9,7 +9,7 @@ extension AvatarStore {
     ///
     /// Without a filter, contacts without a picture are on the pages too, with their initials. With a filter, the pages show
     /// the contacts that have one of the exported images. The pages are in the folder `pages`, which
-    /// `importPictures(from:in:progress:)` passes over. Memory does not grow with the number of contacts, and by about 50
+    /// `importPictures(from:in:named:progress:)` passes over. Memory does not grow with the number of contacts, and by about 50
     /// bytes for each image.
     ///
     /// - Parameter query: the images to export; its limit and position are ignored. Default: all.

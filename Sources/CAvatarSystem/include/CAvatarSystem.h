@@ -56,6 +56,13 @@ int avatar_start_helper(const char *path, char *const *arguments, int *pid);
 /// caller. It reads and writes /dev/null. 0, or -1 with `errno`.
 int avatar_start_apart(const char *path, const char *argument);
 
+/// Starts `/bin/sh -c command` with `environment`, in a process group of its own. `input` is the end to write its descriptor 0 to,
+/// `output` the end to read its 1 and 2 from; neither blocks. Returns its process id, or -1 with `errno`.
+int avatar_start_shell(const char *command, char *const *environment, int *input, int *output);
+
+/// 1 if the child `pid` has ended, else 0. Its process id and that of its group stay taken until `avatar_end_helper`.
+int avatar_has_ended(int pid);
+
 /// Kills the helper `pid` unless it ends within `patience` milliseconds, and waits for its end. Returns how it ended by itself:
 /// its exit code, or a signal as a negative number. Returns INT_MIN if it was killed here, or its end is not known.
 int avatar_end_helper(int pid, int patience);

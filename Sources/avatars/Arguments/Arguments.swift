@@ -11,6 +11,7 @@ extension StorageClass: ExpressibleByArgument {}
 extension AvatarState: ExpressibleByArgument {}
 extension Rendition.Format: ExpressibleByArgument {}
 extension MirrorOptions.Names: ExpressibleByArgument {}
+extension ImportedNames: ExpressibleByArgument {}
 extension AvatarListQuery.Order: ExpressibleByArgument {}
 extension ContactList.Format: ExpressibleByArgument {}
 

@@ -9,11 +9,12 @@ struct StoreLocation {
 
     /// The store's paths, all absolute.
     var layout: StoreLayout {
-        if let directory = directory ?? value("AVATARS_STORE") {
-            return StoreLayout(directory: Self.absolute(directory))
-        }
+        if let singleDirectory { return StoreLayout(directory: singleDirectory) }
         return StoreLayout(cachesIn: cachesDirectory + "/avatars", documentsIn: dataDirectory + "/avatars")
     }
+
+    /// The absolute path of the directory that has the whole store; `nil` for the platform's directories.
+    var singleDirectory: String? { (directory ?? value("AVATARS_STORE")).map(Self.absolute) }
 
     /// `path` as an absolute path without `.` and empty components; a relative path starts at the working directory.
     ///

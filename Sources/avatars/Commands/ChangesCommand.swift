@@ -82,8 +82,8 @@ struct ChangesCommand: AsyncParsableCommand {
                     sequence = try print(store, after: sequence, hasHeading: true)
                 }
             } catch var error as AvatarStoreError where error.code == .startOver {
-                let last = try Int(store.lastChange())
-                if output.json { try JSON.object(["startOver": JSON(true), "sequence": JSON(last)]).print() }
+                let last = try store.lastChange()
+                if output.json { try AvatarChange.startOver(after: last).print() }
                 let next = "avatars changes --since \(last)\(follow ? " --follow" : "")\(output.json ? " --json" : "")"
                 error.message +=
                     " Process all images once, for example with `avatars list`, then continue with `\(next)`."
@@ -102,16 +102,16 @@ struct ChangesCommand: AsyncParsableCommand {
         while true {
             let changes = try store.changes(since: sequence)
             guard let last = changes.last else { return sequence }
-            let names = try store.names(ofContacts: changes.flatMap(\.contacts))
-            var bytes = needsHeading ? AvatarChange.table.heading.bytes : []
-            for change in changes {
-                bytes +=
-                    output.json
-                    ? try JSON.object(change.fields(names)).line : AvatarChange.table.line(change.row(names)).bytes
-            }
-            try Console.output.write(bytes)
+            let heading = needsHeading ? AvatarChange.table.heading.bytes : []
+            let lines = try output.json ? AvatarChange.lines(changes, in: store) : rows(changes, in: store)
+            try Console.output.write(heading + lines)
             sequence = last.sequence
             needsHeading = false
         }
+    }
+
+    private func rows(_ changes: [AvatarChange], in store: AvatarStore) throws -> [UInt8] {
+        let names = try store.names(ofContacts: changes.flatMap(\.contacts))
+        return changes.flatMap { AvatarChange.table.line($0.row(names)).bytes }
     }
 }

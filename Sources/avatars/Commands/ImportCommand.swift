@@ -8,15 +8,18 @@ struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
         abstract: "Stores the images of a folder.",
-        usage: "avatars import <dir> [--class <class>] [--dry-run] [<options>]",
+        usage: "avatars import <dir> [--by-name contact] [--dry-run] [<options>]",
         discussion: """
             Ada.png is stored under the key name:Ada and replaces an image with that key. Files that the manifest.jsonl of \
             avatars export names get their former key, class and contacts.
+
+            With --by-name contact, 12345.jpg is the image of the contact 12345, as `avatars save --contact` stores it.
 
             Files that are not images are reported and left out, with exit code 1. Subfolders and hidden files are \
             ignored. The folder does not change.
 
             Example: avatars import ./pictures
+            Example: avatars import ./staff --by-name contact
             """
     )
 
@@ -30,6 +33,10 @@ struct ImportCommand: AsyncParsableCommand {
         help: "The storage class of all images. Default: as in the manifest, else documents."
     )
     var storageClass: StorageClass?
+
+    /// Concerns files that no manifest names.
+    @Option(help: "The meaning of a file's name: the name of an own image, or the id of the contact that it shows.")
+    var byName = ImportedNames.image
 
     /// Reads the files and stores nothing. If there is no store yet, an empty temporary one stands in for it.
     @Flag(name: [.customShort("n"), .long], help: "Change nothing; print what would be imported.")
@@ -55,8 +62,8 @@ struct ImportCommand: AsyncParsableCommand {
         let work = { (store: AvatarStore) in
             try await progress.display(self.store).during(ifInterrupted: remains) {
                 try await dryRun
-                    ? store.importPreview(from: source, in: storageClass, progress: $0)
-                    : store.importPictures(from: source, in: storageClass, progress: $0)
+                    ? store.importPreview(from: source, in: storageClass, named: byName, progress: $0)
+                    : store.importPictures(from: source, in: storageClass, named: byName, progress: $0)
             }
         }
         let report = try await dryRun ? store.withStoreOrEmptyOne(work) : store.withStore(.readWrite, work)

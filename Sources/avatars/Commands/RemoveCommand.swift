@@ -1,7 +1,7 @@
 import ArgumentParser
 import AvatarMaintenance
 import AvatarStore
-import Foundation
+import AvatarFoundation
 
 /// `avatars remove`: removes entries and their files, with `--erase` without a trace.
 struct RemoveCommand: AsyncParsableCommand {

@@ -16,9 +16,13 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
             Serves only stored images; a request of a client never causes a fetch. Open the address in a browser for a page \
             with all images. GET /openapi.json describes the paths for programs.
 
-            With --sync, the server syncs the store with these lists now, and again after each pause of --every.
+            With --sync, the server syncs the store with these lists now, and again after each pause of --every. With --sync-file, \
+            each line of the file is a sync with lists and options of its own, such as
 
-            On SIGHUP it reads the token again, and syncs with the lists at once.
+              people.json --prune
+              staff.csv --column id="Employee Number" --class documents
+
+            On SIGHUP it reads the token and the sync file again, and syncs at once.
 
             It ends on Ctrl-C and SIGTERM within 5 seconds; responses under way are completed. A socket that systemd \
             passes is used instead of --listen.
@@ -50,6 +54,20 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
         completion: .file()
     )
     var sync: [String] = []
+
+    /// The network options and `--on-change` of the command apply to its syncs too.
+    @Option(
+        help: ArgumentHelp(
+            "File with a sync on each line: lists and options of `avatars sync`. # begins a comment.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var syncFile: String?
+
+    /// Sets `SyncOptions.storage`.
+    @Option(name: .customLong("class"), help: "The storage class of the images of --sync.")
+    var storage = StorageClass.caches
 
     @OptionGroup var lists: ListOptions
 
@@ -108,6 +126,7 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
     @Flag(help: "Serve /avatar/HASH like Libravatar and Gravatar. Sets keep-addresses to true.")
     var libravatar = false
 
+    @OptionGroup(title: "After a sync") var hook: HookOptions
     @OptionGroup(title: "Sizes") var decoder: DecoderOptions
     @OptionGroup(title: "Network") var origin: OriginOptions
     @OptionGroup(title: "Several machines") var shared: SharedTierOptions
@@ -118,6 +137,9 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
         try AddressBookOptions.check(sync, format: lists.format)
         if prune && sync.isEmpty { throw ValidationError("--prune needs --sync.") }
         if !lists.column.isEmpty && sync.isEmpty { throw ValidationError("--column needs --sync.") }
+        if hook.onChange != nil && sync.isEmpty && syncFile == nil && every == nil {
+            throw ValidationError("--on-change needs --sync, --sync-file or --every.")
+        }
         if !email.emailSource.isEmpty && sync.isEmpty { throw ValidationError("--email-source needs --sync.") }
         if sync.contains("-") {
             throw ValidationError(
@@ -146,10 +168,10 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
         if let tokenFile { token = try await AccessToken.read(tokenFile) }
         let socket =
             try ListeningSocket.inherited(ProcessInfo.processInfo.environment) ?? socket.map { .path($0) } ?? listen
-        let isSyncing = !sync.isEmpty || every != nil
+        let isSyncing = !sync.isEmpty || syncFile != nil || every != nil
         let alarm = SyncAlarm()
-        let books = try await addressBooks.books(among: sync, format: lists.format)
-        try await withStore(isWritten: isSyncing, books) { store in
+        let plans = SyncPlans(try await readPlans())
+        try await withStore(isWritten: isSyncing, plans.all.flatMap(\.books)) { store in
             if libravatar { try await keepAddresses(in: store) }
             let responder = AvatarResponder(
                 store: store,
@@ -176,9 +198,11 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
             // One after the other, so that the token of the last signal stays in force.
             let hangups = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             Hangup.shared.handle { hangups.continuation.yield() }
-            let reading = Task { for await _ in hangups.stream { await readAgain(current, isSyncing ? alarm : nil) } }
+            let reading = Task {
+                for await _ in hangups.stream { await readAgain(current, plans, isSyncing ? alarm : nil) }
+            }
             defer { reading.cancel() }
-            try await Self.run(server, isSyncing ? try periodicSync(of: store, books, alarm) : nil)
+            try await Self.run(server, isSyncing ? periodicSync(of: store, plans, alarm) : nil)
         }
     }
 
@@ -199,16 +223,24 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
             : store.withStoreForReads(configure: configure, body)
     }
 
-    /// Reads the token again, and syncs at once. A token that cannot be read leaves the one before in force.
+    /// Reads the token and the sync file again, and syncs at once. A file that cannot be read leaves the one before in force.
     ///
     /// - Parameter alarm: that of the periodic sync; `nil` without one.
-    private func readAgain(_ responder: CurrentResponder, _ alarm: SyncAlarm?) async {
+    private func readAgain(_ responder: CurrentResponder, _ plans: SyncPlans, _ alarm: SyncAlarm?) async {
         if let tokenFile {
             do {
                 responder.require(token: try await AccessToken.read(tokenFile))
                 store.note("read the token again")
             } catch {
                 Message.error("\(error) The token from before stays in force.")
+            }
+        }
+        if syncFile != nil {
+            do {
+                plans.replace(by: try await readPlans())
+                store.note("read the sync file again")
+            } catch {
+                Message.error("\(error) The syncs from before stay in force.")
             }
         }
         if let alarm {
@@ -260,23 +292,53 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
         }
     }
 
-    private func periodicSync(
-        of store: AvatarStore,
-        _ books: [AddressBook],
-        _ alarm: SyncAlarm
-    ) throws -> ListSync {
-        var options = SyncOptions()
-        options.comparesAll = addressBooks.full
-        options.prunes = prune
+    /// The sync of the options, and those in the sync file. Without either, `--every` revalidates the images that are due.
+    ///
+    /// - Throws: `storage` and `invalidConfiguration` for a file that cannot be used.
+    private func readPlans() async throws -> [SyncPlan] {
+        var plans: [SyncPlan] = []
+        if !sync.isEmpty || syncFile == nil {
+            var options = SyncOptions()
+            options.comparesAll = addressBooks.full
+            options.prunes = prune
+            options.storage = storage == .documents ? .documents : .caches
+            try email.apply(to: &options)
+            plans.append(try await plan(sync, lists, addressBooks, options))
+        }
+        guard let syncFile else { return plans }
+        let lines = try await SyncFile.read(syncFile)
+        for line in lines {
+            let sync = line.sync
+            var read = try await plan(sync.contacts, sync.lists, sync.addressBooks, sync.options())
+            (read.place, read.listName) = (line.place, sync.listName)
+            plans.append(read)
+        }
+        if lines.isEmpty { Message.warning("The sync file \"\(syncFile)\" has no syncs.") }
+        return plans
+    }
+
+    private func plan(
+        _ paths: [String],
+        _ lists: ListOptions,
+        _ addressBooks: AddressBookOptions,
+        _ options: SyncOptions
+    ) async throws -> SyncPlan {
+        var options = options
         options.mode = origin.mode
         options.budgetCeiling = origin.budget
-        try email.apply(to: &options)
-        return ListSync(
-            store: store,
-            paths: sync.filter { !AddressBookOptions.isAddressBook($0, format: lists.format) },
-            sources: store.configuration.sources(books),
+        return SyncPlan(
+            paths: paths.filter { !AddressBookOptions.isAddressBook($0, format: lists.format) },
+            books: try await addressBooks.books(among: paths, format: lists.format),
             reading: try lists.reading(),
-            options: options,
+            options: options
+        )
+    }
+
+    private func periodicSync(of store: AvatarStore, _ plans: SyncPlans, _ alarm: SyncAlarm) -> ListSync {
+        ListSync(
+            store: store,
+            plans: plans,
+            hook: hook.hook(for: self.store.location),
             pause: every ?? .seconds(900),
             alarm: alarm,
             note: { [self] in self.store.note($0) }

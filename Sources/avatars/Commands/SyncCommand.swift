@@ -22,11 +22,15 @@ struct SyncCommand: AsyncParsableCommand {
 
             You can stop a sync at any time: images that arrived are stored, and the next sync continues from there.
 
-            Exit codes: 0 done, 1 some images or records failed, 2 could not run, 64 usage, 69 there were images to request, \
+            With --on-change, a command learns of the changes. It reads them on its standard input, AVATARS_SINCE has the number of \
+            the last change before them, and AVATARS_STORE the folder of the store.
+
+            Exit codes: 0 done, 1 some images or records or the command of --on-change failed, 2 could not run, 64 usage, 69 there were images to request, \
             but no host responded, and no image is fresh, 75 another sync is running, 130 interrupted, 143 terminated.
 
             Example: avatars sync people.json --json
             Example: avatars sync people.vcf --every 15m
+            Example: avatars sync people.vcf --on-change ./purge-cache
             """
     )
 
@@ -142,6 +146,7 @@ struct SyncCommand: AsyncParsableCommand {
     @Flag(name: [.customShort("n"), .long], help: "Send no request and change nothing; print the plan.")
     var dryRun = false
 
+    @OptionGroup(title: "After a sync") var hook: HookOptions
     @OptionGroup(title: "Network") var origin: OriginOptions
     @OptionGroup(title: "Several machines") var shared: SharedTierOptions
     @OptionGroup var progress: ProgressOptions
@@ -228,8 +233,12 @@ struct SyncCommand: AsyncParsableCommand {
                 try shared.apply(to: &configuration)
                 configuration.addLogins(of: books)
             } _: { store in
-                SyncSummary(
-                    try await sync(lists, books, in: store),
+                let hook = hook.hook(for: self.store.location)
+                try await hook?.prepare(in: store)
+                let report = try await sync(lists, books, in: store)
+                return SyncSummary(
+                    report,
+                    hook: report.wasCancelled ? nil : await hook?.run(in: store),
                     allowsPrivateNetwork: origin.allowsPrivateNetwork(in: store),
                     ignoresPauses: ignorePauses
                 )
@@ -339,7 +348,7 @@ struct SyncCommand: AsyncParsableCommand {
     /// The options of the sync; the time limit and the byte limit are those of the whole sync.
     ///
     /// - Throws: `ValidationError` if an `--email-source` is not valid.
-    private func options() throws -> SyncOptions {
+    func options() throws -> SyncOptions {
         var options = SyncOptions()
         options.policy = policy
         options.storage = storage == .documents ? .documents : .caches
@@ -363,6 +372,7 @@ struct SyncCommand: AsyncParsableCommand {
     private func finish(_ summary: SyncSummary) throws {
         if !output.json { summary.reportFailures() }
         summary.reportSources()
+        summary.reportHook()
         summary.reportWarnings()
         for note in summary.notes { store.note(note) }
         if summary.hasKeptLeavers {

@@ -31,7 +31,7 @@ struct ContactLists: RepeatableRecords, Sendable {
     ///   - reading: how the lists are read.
     ///   - fetch: fetches a list at a URL.
     /// - Throws: `AvatarStoreError` if a list cannot be fetched or read, is cut short or has an unknown format, or if columns are
-    ///   named and no list is CSV; `CancellationError`.
+    ///   named and no list is CSV or JSON; `CancellationError`.
     static func open(
         _ paths: [String],
         _ reading: ListReading,
@@ -49,8 +49,8 @@ struct ContactLists: RepeatableRecords, Sendable {
             let parts = try paths.map { path in
                 try lists[path] ?? Part(name: path, list: open(path, reading), source: absolute(path))
             }
-            guard reading.columns.isEmpty || parts.contains(where: \.isCSV) else {
-                let message = "--column needs a CSV list. Name one, or add --format csv."
+            guard reading.columns.isEmpty || parts.contains(where: \.hasColumns) else {
+                let message = "--column needs a list in CSV or JSON. Name one, or add --format csv."
                 throw AvatarStoreError(.invalidConfiguration, message)
             }
             var count = 0
@@ -168,7 +168,7 @@ extension ContactLists.Part {
     /// The name of the list in its records.
     var recordName: String { name == "-" ? "standard input" : name }
 
-    var isCSV: Bool { list.format == .csv }
+    var hasColumns: Bool { [.csv, .json, .ndjson].contains(list.format) }
 }
 
 extension ContactImage {

@@ -91,8 +91,10 @@ enum EnvironmentDefaults {
 /// Environment variables that look like those of the program, but have no effect.
 enum UnknownVariables {
     private static let prefix = "AVATARS_"
-    /// The names of the program's variables without the prefix.
-    private static let known = ["STORE"] + EnvironmentDefaults.names.map { String($0.dropFirst(prefix.count)) }
+    /// The names of the program's variables without the prefix. SINCE is for the command of `--on-change`, which may run this program.
+    private static let known =
+        ["STORE", "SINCE"]
+        + EnvironmentDefaults.names.map { String($0.dropFirst(prefix.count)) }
     /// The variables of the package's scripts and tests.
     private static let ofTheSources: Set = [
         "BUILD", "DAV", "DEBIAN_ROOT", "DEBIAN_TEST", "DEVELOPMENT", "FLEET_ROUNDS", "FUZZ", "NGINX",

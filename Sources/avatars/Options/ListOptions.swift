@@ -7,11 +7,11 @@ struct ListOptions: ParsableArguments {
     @Option(help: "The format of the lists. Default: by file name.")
     var format: ContactList.Format?
 
-    /// Sets `ContactList.columns` of all CSV lists.
+    /// Sets `ContactList.columns` of all lists in CSV and JSON.
     @Option(
         help: ArgumentHelp(
-            "The column of a CSV list that holds the id, name, email or photo, such as photo=\"Photo URL\". Repeat the option "
-                + "for several. Default: columns are known by name.",
+            "The column of a CSV list, or field of a JSON list, with the id, name, email or photo, such as photo=\"Photo URL\". Repeat "
+                + "the option for several. Default: known by name.",
             valueName: "part=name"
         ),
         // Checked in `validate()`: the parser prints an error thrown here with the value and the help of the option once more.
@@ -56,6 +56,6 @@ struct ListOptions: ParsableArguments {
 struct ListReading: Sendable {
     /// One format for all lists; `nil` to tell it from the file names.
     var format: ContactList.Format?
-    /// The columns that CSV lists have for parts of a contact.
+    /// The columns or fields that lists in CSV and JSON have for parts of a contact.
     var columns: [ContactList.Column: [String]] = [:]
 }

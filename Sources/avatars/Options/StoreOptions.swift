@@ -38,7 +38,10 @@ struct StoreOptions: ParsableArguments {
     }
 
     /// The absolute paths of the store's parts.
-    var layout: StoreLayout { StoreLocation(directory: directory).layout }
+    var layout: StoreLayout { location.layout }
+
+    /// The place of the store.
+    var location: StoreLocation { StoreLocation(directory: directory) }
 
     /// Prints `text` on standard error, unless `--quiet` was given.
     func note(_ text: String) {

@@ -20,6 +20,19 @@ extension AvatarChange {
         return fields
     }
 
+    /// `changes` as `--json` prints them, a line each, with the names of their contacts in `store`.
+    static func lines(_ changes: [AvatarChange], in store: AvatarStore) throws -> [UInt8] {
+        let names = try store.names(ofContacts: changes.flatMap(\.contacts))
+        var bytes: [UInt8] = []
+        for change in changes { bytes += try JSON.object(change.fields(names)).line }
+        return bytes
+    }
+
+    /// The line for readers whose number the feed no longer has: they continue after `last`.
+    static func startOver(after last: Int64) -> JSON {
+        .object(["startOver": JSON(true), "sequence": JSON(Int(last))])
+    }
+
     /// The columns of `row`.
     static let table = Table([.right("NUMBER", 7), .left("KIND", 7), .left("TIME", 11)], contacts: "CONTACTS")
 

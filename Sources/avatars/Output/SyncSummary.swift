@@ -13,10 +13,18 @@ struct SyncSummary {
     private var allowsPrivateNetwork = false
     /// Whether the sync ignored the pauses of hosts, so that advising it would be useless.
     private var ignoresPauses = false
+    /// The run of the command of `--on-change`; `nil` if it was not run.
+    private var hook: HookRun?
 
     /// The summary of a sync that has ended.
-    init(_ report: SyncReport, allowsPrivateNetwork: Bool = false, ignoresPauses: Bool = false) {
+    init(
+        _ report: SyncReport,
+        hook: HookRun? = nil,
+        allowsPrivateNetwork: Bool = false,
+        ignoresPauses: Bool = false
+    ) {
         self.report = report
+        self.hook = hook
         self.allowsPrivateNetwork = allowsPrivateNetwork
         self.ignoresPauses = ignoresPauses
     }
@@ -40,7 +48,9 @@ struct SyncSummary {
                 report.failed > 0 || report.unreadable > 0 ? .someFailed : .success
             }
         if code == .success, planned != nil, report.keptLeavers > 0 { return .someFailed }
-        let isTolerable = code == .someFailed && report.keptLeavers == 0 && failedShare <= tolerance
+        if code == .success, hook?.hasSucceeded == false { return .someFailed }
+        let isTolerable =
+            code == .someFailed && report.keptLeavers == 0 && failedShare <= tolerance && hook?.hasSucceeded != false
         return isTolerable ? .success : code
     }
 
@@ -91,6 +101,7 @@ struct SyncSummary {
             "slowedHosts": slowedHostsJSON,
             "hosts": .array(report.hosts.map(Self.json)),
             "sources": .array(report.sources.map(Self.json)),
+            "hook": hook?.json ?? .null,
             "overBudget": JSON(report.overBudget),
             "evicted": JSON(report.evicted),
             "shared": JSON(report.shared),
@@ -245,6 +256,7 @@ struct SyncSummary {
         facts.add("  over budget", "\(report.overBudget)", ifAny: report.overBudget, colour: .magenta)
         facts.add("  failed", "\(report.failed)", ifAny: report.failed, colour: .red)
         facts.add("evicted", Wording.count(report.evicted, "file"), ifAny: report.evicted)
+        if let hook { facts.add("on change", hook.summary, colour: hook.hasSucceeded ? .green : .red) }
         if planned == nil { facts.add("took", Wording.number(report.duration / .seconds(1), digits: 1) + " s") }
         return facts.text
     }
@@ -352,6 +364,11 @@ struct SyncSummary {
     /// Prints an error for each address book that could not be read.
     func reportSources() {
         for failure in report.sources.compactMap(\.failure) { Message.error(failure.messageWithAdvice) }
+    }
+
+    /// Prints an error if the command of `--on-change` failed.
+    func reportHook() {
+        if let failure = hook?.failureSentence { Message.error(failure) }
     }
 
     /// Prints warnings: contacts with several records, and images for which the budget had no room.

@@ -3,16 +3,12 @@ import AvatarStore
 import Logging
 import ServiceLifecycle
 
-/// Syncs a store with contact lists now and after each pause, until a graceful shutdown.
+/// Runs syncs of a store, one after the other, now and after each pause, until a graceful shutdown.
 struct ListSync: Service {
     let store: AvatarStore
-    /// The paths of the lists; they are read again for each sync. Without one and without a source, the sync revalidates the images
-    /// that are due.
-    let paths: [String]
-    /// The address books.
-    let sources: [ContactSource]
-    let reading: ListReading
-    let options: SyncOptions
+    let plans: SyncPlans
+    /// The command that learns of the changes after each sync; `nil` for none.
+    let hook: ChangeHook?
     /// The time from the end of a sync to the begin of the next.
     let pause: Duration
     /// Ends a pause early.
@@ -24,24 +20,44 @@ struct ListSync: Service {
     func run() async {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
-                await syncOnce()
+                await syncAll()
                 await alarm.wait(pause + pause * Double.random(in: 0...0.05))
             }
         }
     }
 
-    private func syncOnce() async {
+    /// Runs all syncs. One that could not run shows in the figures of the store, also if later ones did.
+    private func syncAll() async {
+        var hasFailed = false
+        for plan in plans.all where !Task.isCancelled {
+            let couldRun = await sync(plan)
+            if couldRun, hasFailed { await recordFailure() }
+            hasFailed = hasFailed || !couldRun
+        }
+    }
+
+    /// - Returns: whether the lists could be opened.
+    private func sync(_ plan: SyncPlan) async -> Bool {
+        let place = plan.place.map { "\($0): " } ?? ""
         do {
-            let report = try await syncLists()
+            try await hook?.prepare(in: store)
+            let report = try await syncLists(plan)
             for failure in report.sources.compactMap(\.failure) { Message.error(failure.messageWithAdvice) }
-            if !report.wasCancelled { note(Self.line(report)) }
+            guard !report.wasCancelled else { return true }
+            note(place + Self.line(report))
+            guard let run = await hook?.run(in: store) else { return true }
+            if let failure = run.failureSentence { Message.error(failure) } else { note("on change: \(run.summary)") }
         } catch let error as AvatarStoreError where error.code == .syncIsRunning {
             note("another sync is running; the next one begins in \(pause.components.seconds) s")
         } catch is CancellationError {
-            return
+            return true
         } catch {
-            Message.error("The sync failed: \(error) The next one begins in \(pause.components.seconds) s.")
+            Message.error(
+                "\(plan.place.map { "The sync in \($0)" } ?? "The sync") failed: \(error) The next one begins in \(pause.components.seconds) s."
+            )
+            return false
         }
+        return true
     }
 
     /// The result of a sync in one line, with the hosts that get no request now.
@@ -63,21 +79,22 @@ struct ListSync: Service {
         }
     }
 
-    private func syncLists() async throws -> SyncReport {
-        var named = options
-        let lists = paths.isEmpty ? nil : try await openLists()
-        lists?.setNames(of: &named, as: nil)
+    private func syncLists(_ plan: SyncPlan) async throws -> SyncReport {
+        var named = plan.options
+        let sources = store.configuration.sources(plan.books)
+        let lists = plan.paths.isEmpty ? nil : try await openLists(plan)
+        lists?.setNames(of: &named, as: plan.listName)
         let report = try await store.sync(SyncInput(lists, sources), options: named)
-        lists?.unreadFields.report(asksByEmail: !options.emailSources.isEmpty)
-        if lists != nil || !sources.isEmpty { try EmailOptions.warn(ofSources: options.emailSources, in: store) }
+        lists?.unreadFields.report(asksByEmail: !named.emailSources.isEmpty)
+        if lists != nil || !sources.isEmpty { try EmailOptions.warn(ofSources: named.emailSources, in: store) }
         return report
     }
 
-    private func openLists() async throws -> ContactLists {
+    private func openLists(_ plan: SyncPlan) async throws -> ContactLists {
         do {
-            return try await ContactLists.open(paths, reading) { list in
+            return try await ContactLists.open(plan.paths, plan.reading) { list in
                 #if HTTPOrigin
-                try await list.fetch(store.configuration.http, format: reading.format)
+                try await list.fetch(store.configuration.http, format: plan.reading.format)
                 #else
                 throw AvatarStoreError(.invalidConfiguration, "This program has no HTTP client for \(list.name).")
                 #endif

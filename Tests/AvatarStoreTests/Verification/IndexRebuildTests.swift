@@ -40,6 +40,22 @@ struct IndexRebuildTests {
         }
     }
 
+    @Test func imageSavedForAContactIsItsImageAfterwards() async throws {
+        try await withClosedStore { configuration in
+            let store = try await AvatarStore.open(configuration)
+            let key = try await store.save(face, forContact: "ada")
+            try await store.close()
+            try FileManager.default.removeItem(atPath: configuration.layout.indexPath)
+
+            _ = try await AvatarStore.verify(configuration, repair: true)
+
+            let repaired = try await AvatarStore.open(configuration)
+            #expect(try repaired.imageKeys(ofContact: "ada") == [key])
+            #expect(try repaired.avatar(forContact: "ada")?.bytes == face)
+            try await repaired.close()
+        }
+    }
+
     @Test("a missing index is rebuilt")
     func lost() async throws {
         try await withClosedStore { configuration in

@@ -113,12 +113,12 @@ struct StrippingTests {
         ("bytes between segments", Array("hidden".utf8)),
         ("stuffed bytes between segments", [0xFF, 0, 0xFF, 0, 0xFF, 1]),
         ("an empty comment", segment(0xFE, [])),
-    ]) func takesOutSegments(what: String, segment: [UInt8]) throws {
-        for name in ["jpeg-baseline.jpg", "jpeg-progressive.jpg"] {
-            let bytes = try ImageFixture.named(name)
+    ]) func takesOutSegments(name: String, segment: [UInt8]) throws {
+        for fixture in ["jpeg-baseline.jpg", "jpeg-progressive.jpg"] {
+            let bytes = try ImageFixture.named(fixture)
             let added = bytes.inserting(segment, at: 20)
-            #expect(try inspect(added).hasMetadata, "\(what)")
-            #expect(try strip(added) == bytes, "\(what)")
+            #expect(try inspect(added).hasMetadata, "\(name)")
+            #expect(try strip(added) == bytes, "\(name)")
         }
     }
 

@@ -73,8 +73,10 @@ struct RenditionSource: Sendable {
     var file: Int64
     /// The size, format and fit, as the index names them.
     var spec: String
-    /// The ThumbHash of the original.
+    /// The ThumbHash of the original; empty for a copy without metadata, which nothing decoded.
     var thumbHash: [UInt8]
+    /// Whether a decoder made it.
+    var isDecoded: Bool { spec != MetadataRemoval.spec }
 }
 
 /// Times that tell whether another response reached the index first.

@@ -124,6 +124,7 @@ let package = Package(
                 .embedInCode("0016_shared_tier.sql"), .embedInCode("0017_over_budget.sql"),
                 .embedInCode("0018_failure_message.sql"), .embedInCode("0019_host_window.sql"),
                 .embedInCode("0020_source.sql"), .embedInCode("0021_address_book.sql"),
+                .embedInCode("0022_metadata.sql"),
             ],
             swiftSettings: swiftSettings
         ),

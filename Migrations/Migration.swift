@@ -33,6 +33,7 @@ package struct Migration: Sendable {
         Migration(version: 19, name: "0019_host_window", bytes: PackageResources._019_host_window_sql),
         Migration(version: 20, name: "0020_source", bytes: PackageResources._020_source_sql),
         Migration(version: 21, name: "0021_address_book", bytes: PackageResources._021_address_book_sql),
+        Migration(version: 22, name: "0022_metadata", bytes: PackageResources._022_metadata_sql),
     ]
 
     /// The schema version of this program.

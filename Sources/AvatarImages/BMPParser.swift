@@ -29,6 +29,8 @@ struct BMPParser: ImageParser {
 
     /// Reads the file. All offsets count from the start of the file header.
     private var reader: ByteReader
+    /// Whether bytes follow the file, or its colour profile is the path of another file.
+    private(set) var hasMetadata = false
 
     /// All integers of a bitmap are little-endian.
     init(_ reader: ByteReader) {
@@ -42,12 +44,36 @@ struct BMPParser: ImageParser {
     ///   larger than the file.
     mutating func pixelSize() throws -> PixelSize {
         // Some encoders write 0 for the length of the file, which passes.
-        try reader.require(reader.uint32(at: 2), at: 0)
+        let length = try reader.uint32(at: 2)
+        try reader.require(length, at: 0)
         let pixels = try reader.uint32(at: 10)
         let header = try self.header(at: Self.fileHeaderByteCount)
         guard header.size.width > 0 else { throw reader.notImage("its width must be positive") }
-        try reader.require(header.isPlain ? try plainByteCount(header) : header.pixelByteCount, at: pixels)
+        let pixelByteCount = header.isPlain ? try plainByteCount(header) : header.pixelByteCount
+        try reader.require(pixelByteCount, at: pixels)
+        hasMetadata =
+            try hasLinkedProfile()
+            || pixelByteCount > 0
+                && max(length, pixels + pixelByteCount, try endOfProfile()) < reader.byteCount
         return header.size
+    }
+
+    /// The length of the header of Windows 5, the only one with a colour profile (`BITMAPV5HEADER`).
+    private static let profileHeaderByteCount: Int64 = 124
+
+    /// Whether the header names the file of a colour profile (`PROFILE_LINKED`).
+    private mutating func hasLinkedProfile() throws -> Bool {
+        let header = Self.fileHeaderByteCount
+        guard try reader.uint32(at: header) == Self.profileHeaderByteCount else { return false }
+        return try reader.has("KNIL".utf8, at: header + 56)
+    }
+
+    /// The offset behind the colour profile; 0 without one.
+    private mutating func endOfProfile() throws -> Int64 {
+        let header = Self.fileHeaderByteCount
+        guard try reader.uint32(at: header) == Self.profileHeaderByteCount else { return 0 }
+        let size = try reader.uint32(at: header + 116)
+        return size > 0 ? header + (try reader.uint32(at: header + 112)) + size : 0
     }
 
     /// Reads the information header at `offset`. Its first field is its length.

@@ -108,6 +108,13 @@ struct ByteReader {
         return nil
     }
 
+    /// The `count` bytes at `offset`, which must be few, like those of a header.
+    mutating func bytes(_ count: Int64, at offset: Int64) throws -> [UInt8] {
+        try load(count, at: offset)
+        let start = Int(offset - windowStart)
+        return Array(window[start..<(start + Int(count))])
+    }
+
     /// The first `count` bytes, or the whole file if it is shorter.
     mutating func prefix(_ count: Int) throws -> [UInt8] {
         guard byteCount > 0 else { return [] }
@@ -186,6 +193,9 @@ struct FourCharacterCode: Hashable, ExpressibleByStringLiteral {
     init(stringLiteral value: String) {
         rawValue = value.utf8.reduce(0) { $0 << 8 | Int64($1) }
     }
+
+    /// Whether the first byte is a letter in lower case: the mark of a chunk that PNG decoders may pass over.
+    var isAncillary: Bool { rawValue >> 24 & 0x20 != 0 }
 
     /// Whether all four bytes are ASCII letters, as PNG requires (ISO 15948, 5.3).
     var isLetters: Bool {

@@ -2,6 +2,16 @@
 ///
 /// The primary item is the picture. Its `ispe` property states the coded size, which `clap` crops and `irot` rotates.
 struct HEIFParser: ImageParser {
+    /// The boxes of a file that decoders need to show its picture. `moov` has the frames of an animation.
+    private static let fileBoxes: Set<FourCharacterCode> = ["ftyp", "meta", "mdat", "moov"]
+    /// The boxes of `meta` that they need.
+    private static let metaBoxes: Set<FourCharacterCode> = [
+        "hdlr", "pitm", "iloc", "iinf", "iprp", "iref", "idat", "grpl", "dinf",
+    ]
+
+    /// Whether the file has items or boxes about the picture, a thumbnail, or bytes behind its boxes. The frames of an
+    /// animation are not searched.
+    private(set) var hasMetadata = false
     /// Reads the file. The types below take it as `inout`, so that all of them share one window.
     private var reader: ByteReader
 
@@ -27,6 +37,11 @@ struct HEIFParser: ImageParser {
             let itemData = parts.first { $0.name == "idat" }
             try HEIFItemLocations(of: locations, itemData: itemData, in: &reader).requireItems(in: &reader)
         }
+        hasMetadata =
+            try boxes.contains { !Self.fileBoxes.contains($0.name) }
+            || parts.contains { !Self.metaBoxes.contains($0.name) }
+            || boxes.last.map { $0.content.upperBound < reader.byteCount } ?? false
+            || HEIFItemInfo(in: parts).hasOtherItems(in: &reader)
         return try primarySize(in: parts)
     }
 
@@ -119,6 +134,9 @@ private struct HEIFItemInfo {
     /// Codings that viewers support: HEVC, layered HEVC and AV1.
     private static let shownTypes: Set<FourCharacterCode> = ["hvc1", "hev1", "lhv1", "av01"]
 
+    /// The types of pictures. Those that viewers lack may still be a part of one, such as its transparency.
+    private static let pictureTypes = shownTypes.union(derivedTypes).union(["jpeg", "unci", "avc1", "j2k1", "vvc1"])
+
     /// The `iinf` box.
     private let items: MediaBox?
     /// The `iref` box.
@@ -159,22 +177,54 @@ private struct HEIFItemInfo {
         )
     }
 
-    /// The type of `item`; `nil` if the file does not state it.
-    private func type(of item: Int64, in reader: inout ByteReader) throws -> FourCharacterCode? {
-        guard let items else { return nil }
+    /// Whether an item is no picture, such as EXIF (`Exif`) and XMP (`mime`), or a thumbnail of another one. An item with
+    /// faults may be anything.
+    func hasOtherItems(in reader: inout ByteReader) throws -> Bool {
+        do {
+            if let references {
+                let list = try reader.boxes(in: reader.fullBoxContent(of: references))
+                if list.contains(where: { $0.name == "thmb" }) { return true }
+            }
+            for entry in try entries(in: &reader) {
+                guard let type = try entry.type(in: &reader)?.type, Self.pictureTypes.contains(type) else {
+                    return true
+                }
+            }
+            return false
+        } catch is ImageRejection {
+            return true
+        }
+    }
+
+    /// An entry of the `iinf` box.
+    private struct Entry {
+        let box: MediaBox
+
+        /// The number and the type of the item. Before version 2, an entry has a media type instead of an item type: `nil`.
+        func type(in reader: inout ByteReader) throws -> (id: Int64, type: FourCharacterCode)? {
+            let version = try reader.uint8(at: box.content.lowerBound)
+            guard version >= 2 else { return nil }
+            let idByteCount = version == 2 ? 2 : 4
+            let id = try reader.fullBoxContent(of: box).lowerBound
+            // The type follows the item's number and a 16-bit protection index.
+            return try (reader.integer(at: id, byteCount: idByteCount), reader.name(at: id + Int64(idByteCount) + 2))
+        }
+    }
+
+    /// The entries of the `iinf` box.
+    private func entries(in reader: inout ByteReader) throws -> [Entry] {
+        guard let items else { return [] }
         let content = try reader.fullBoxContent(of: items)
         let countByteCount: Int64 = try reader.uint8(at: items.content.lowerBound) == 0 ? 2 : 4
-        guard content.count >= countByteCount else { return nil }
-        let entries = try reader.boxes(in: (content.lowerBound + countByteCount)..<content.upperBound)
-        for entry in entries where entry.name == "infe" {
-            let version = try reader.uint8(at: entry.content.lowerBound)
-            // Before version 2, an entry has a media type instead of an item type.
-            guard version >= 2 else { continue }
-            let idByteCount = version == 2 ? 2 : 4
-            let id = try reader.fullBoxContent(of: entry).lowerBound
-            guard try reader.integer(at: id, byteCount: idByteCount) == item else { continue }
-            // The type follows the item's number and a 16-bit protection index.
-            return try reader.name(at: id + Int64(idByteCount) + 2)
+        guard content.count >= countByteCount else { return [] }
+        return try reader.boxes(in: (content.lowerBound + countByteCount)..<content.upperBound)
+            .filter { $0.name == "infe" }.map(Entry.init)
+    }
+
+    /// The type of `item`; `nil` if the file does not state it.
+    private func type(of item: Int64, in reader: inout ByteReader) throws -> FourCharacterCode? {
+        for entry in try entries(in: &reader) {
+            if let found = try entry.type(in: &reader), found.id == item { return found.type }
         }
         return nil
     }

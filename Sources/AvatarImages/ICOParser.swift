@@ -18,6 +18,8 @@ struct ICOParser: ImageParser {
 
     /// Reads the file. The offsets in the directory count from the start of the file.
     private var reader: ByteReader
+    /// Whether a PNG in the icon holds metadata, or bytes follow the pictures.
+    private(set) var hasMetadata = false
 
     /// The directory and the bitmaps are little-endian. `pictureSize` switches to big-endian for a PNG.
     init(_ reader: ByteReader) {
@@ -39,6 +41,7 @@ struct ICOParser: ImageParser {
         let directoryEnd = Self.directory + count * Self.entryByteCount
         try reader.require(directoryEnd, at: 0)
         var largest = PixelSize.zero
+        var end = directoryEnd
         for index in 0..<count {
             let entry = Self.directory + index * Self.entryByteCount
             let length = try reader.uint32(at: entry + 8)
@@ -52,7 +55,9 @@ struct ICOParser: ImageParser {
             let size = try pictureSize(at: picture, length: length)
             guard !size.isEmpty else { throw reader.notImage("one of its images has no pixels") }
             if size.pixelCount > largest.pixelCount { largest = size }
+            end = max(end, picture + length)
         }
+        if end < reader.byteCount { hasMetadata = true }
         return largest
     }
 
@@ -63,6 +68,8 @@ struct ICOParser: ImageParser {
         if try reader.has(Self.pngSignature, at: offset) {
             reader.byteOrder = .bigEndian
             defer { reader.byteOrder = .littleEndian }
+            let chunks = offset + Int64(Self.pngSignature.count)
+            if try PNGParser.hasMetadata(in: chunks..<(offset + length), of: &reader) { hasMetadata = true }
             return try PixelSize(width: reader.uint32(at: offset + 16), height: reader.uint32(at: offset + 20))
         }
         let header = try reader.uint32(at: offset)

@@ -3,8 +3,8 @@ package import AvatarCore
 /// Checks that a file is a complete image in a known format, and reads its width and height.
 ///
 /// The first bytes determine the format; a server's `Content-Type` is ignored. A parser then walks the structure to the
-/// end of the picture, so a truncated file is refused. Bytes after that end are allowed. No pixel is decoded: a file
-/// that passes may still hold damaged picture data.
+/// end of the picture, so a truncated file is refused. Bytes after that end are allowed; they count as metadata, which the
+/// same walk finds. No pixel is decoded: a file that passes may still hold damaged picture data.
 ///
 /// An image of up to 64 KiB costs one read. Time is at most linear in the size of the file. Memory is bounded: one read
 /// of 64 KiB and, for formats made of boxes, a table of at most 4096 boxes for each level.
@@ -38,7 +38,9 @@ package struct ImageInspector: Sendable {
         guard let traits = format.traits else { throw Self.unknownFormat }
         reader.format = format
         var parser = traits.parser.init(reader)
-        return try description(of: parser.pixelSize(), format: format, name: traits.name)
+        var description = try description(of: parser.pixelSize(), format: format, name: traits.name)
+        description.hasMetadata = parser.hasMetadata
+        return description
     }
 
     /// Whether a file that starts with `prefix` may be an image of a known format.
@@ -106,7 +108,7 @@ package struct ImageInspector: Sendable {
     }
 }
 
-/// The format and size of a complete image.
+/// The format and size of a complete image, and whether it holds metadata.
 package struct ImageDescription: Hashable, Sendable {
     /// The format, recognised by the first bytes.
     package let format: ImageFormat
@@ -117,12 +119,16 @@ package struct ImageDescription: Hashable, Sendable {
     package let width: Int
     /// The height in pixels, by the same rules as `width`.
     package let height: Int
+    /// Whether the file holds anything but the image, its colour profile, its resolution and its orientation: EXIF, XMP,
+    /// IPTC, comments, texts, thumbnails, further images, bytes after the end.
+    package var hasMetadata: Bool
 
     /// An image of `format` with `width` times `height` pixels.
-    package init(format: ImageFormat, width: Int, height: Int) {
+    package init(format: ImageFormat, width: Int, height: Int, hasMetadata: Bool = false) {
         self.format = format
         self.width = width
         self.height = height
+        self.hasMetadata = hasMetadata
     }
 }
 

@@ -11,6 +11,12 @@ protocol ImageParser: SendableMetatype {
     ///
     /// - Throws: `ImageRejection` of kind `truncated` or `notImage`; any error that the byte source throws.
     mutating func pixelSize() throws -> PixelSize
+
+    /// Whether the file holds metadata: anything but the image, its colour profile, its resolution and its orientation.
+    ///
+    /// `pixelSize()` finds out while it walks the file, so it must have returned. Bytes hidden inside the coded pixels are
+    /// not found.
+    var hasMetadata: Bool { get }
 }
 
 /// The width and height that a file states. They are unchecked: they may be 0, negative or huge.

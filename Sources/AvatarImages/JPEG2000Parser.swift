@@ -1,5 +1,10 @@
 /// JPEG 2000 (ITU-T T.800): a codestream, either bare or in a box of a JP2 file.
 struct JPEG2000Parser: ImageParser {
+    /// The boxes that decoders need to show the picture.
+    private static let shownBoxes: Set<FourCharacterCode> = ["jP  ", "ftyp", "jp2h", "jp2c"]
+
+    /// Whether the file has other boxes, or its codestream a comment.
+    private(set) var hasMetadata = false
     /// Reads the file. `JPEG2000Codestream` takes it as `inout`, so that both share one window.
     private var reader: ByteReader
 
@@ -15,15 +20,19 @@ struct JPEG2000Parser: ImageParser {
     ///   format.
     mutating func pixelSize() throws -> PixelSize {
         guard try !reader.has([0xFF, 0x4F], at: 0) else { return try codestreamSize(in: 0..<reader.byteCount) }
-        guard let codestream = try reader.fileBoxes().first(where: { $0.name == "jp2c" }) else {
+        let boxes = try reader.fileBoxes()
+        guard let codestream = boxes.first(where: { $0.name == "jp2c" }) else {
             throw reader.truncated("it has no codestream")
         }
+        if boxes.contains(where: { !Self.shownBoxes.contains($0.name) }) { hasMetadata = true }
+        if let last = boxes.last, last.content.upperBound < reader.byteCount { hasMetadata = true }
         return try codestreamSize(in: codestream.content)
     }
 
     /// Checks the codestream in `range` and returns its size.
     private mutating func codestreamSize(in range: Range<Int64>) throws -> PixelSize {
         var codestream = JPEG2000Codestream(range: range)
+        defer { if codestream.hasComment { hasMetadata = true } }
         return try codestream.pixelSize(in: &reader)
     }
 }
@@ -33,6 +42,8 @@ struct JPEG2000Parser: ImageParser {
 private struct JPEG2000Codestream {
     /// The markers that the parser needs: SOC, SIZ, SOT and EOC.
     private enum Marker {
+        /// COM, a comment (A.9.2).
+        static let comment: Int64 = 0xFF64
         /// SOC, start of codestream (A.4.1).
         static let start: Int64 = 0xFF4F
         /// SIZ, image and tile size (A.5.1). It follows SOC directly.
@@ -45,6 +56,8 @@ private struct JPEG2000Codestream {
 
     /// The bytes that hold the codestream.
     private var range: Range<Int64>
+    /// Whether the main header has a comment.
+    private(set) var hasComment = false
 
     /// A codestream at the start of `range`. Other bytes may follow it there.
     init(range: Range<Int64>) {
@@ -74,9 +87,10 @@ private struct JPEG2000Codestream {
     }
 
     /// The offset of the first tile-part, behind the segments of the main header.
-    private func firstTilePart(from start: Int64, in reader: inout ByteReader) throws -> Int64 {
+    private mutating func firstTilePart(from start: Int64, in reader: inout ByteReader) throws -> Int64 {
         var offset = start
-        while try marker(at: offset, in: &reader) != Marker.tilePart {
+        while case let marker = try marker(at: offset, in: &reader), marker != Marker.tilePart {
+            if marker == Marker.comment { hasComment = true }
             let length = try reader.uint16(at: offset + 2)
             guard length >= 2 else { throw reader.notImage("a segment is shorter than its own length field") }
             offset += 2 + length

@@ -2,6 +2,8 @@
 struct SVGParser: ImageParser {
     /// The scanner at its place in the document.
     private var scanner: XMLScanner
+    /// Whether the drawing has comments, instructions, or elements and attributes of editors.
+    private(set) var hasMetadata = false
 
     /// Begins at the start of the document. The inspector has checked the root element already, with a scanner of its
     /// own.
@@ -16,10 +18,16 @@ struct SVGParser: ImageParser {
         let tag = try scanner.takeTag()
         if !tag.suffix(2).elementsEqual("/>".utf8) { try scanner.skipContent() }
         let attributes = Self.attributes(of: tag)
+        hasMetadata = try scanner.hasRemarks || attributes.keys.contains(where: Self.isForeign) || !scanner.isAtEnd()
         guard let width = attributes["width"].flatMap(Self.pixels),
             let height = attributes["height"].flatMap(Self.pixels)
         else { return .zero }
         return PixelSize(width: width, height: height)
+    }
+
+    /// Whether an attribute is that of an editor, or declares the names of one.
+    private static func isForeign(_ attribute: String) -> Bool {
+        attribute.contains(":") && !["xmlns:svg", "xmlns:xlink", "xml:space", "xml:lang"].contains(attribute)
     }
 
     /// The attributes in the start tag `tag`, by name.
@@ -60,11 +68,16 @@ struct XMLScanner {
     private static let longestTag: Int64 = 64 * 1024
     /// The maximum length of an element name in bytes; the rest of a longer one is ignored.
     private static let longestName = 256
+    /// The bytes of an element name searched for a prefix.
+    private static let longestPrefix: Int64 = 32
 
     /// The bytes of the document.
     private(set) var reader: ByteReader
     /// The position in the document.
     private var offset: Int64 = 0
+    /// Whether a comment, an instruction other than the declaration at the start, or an element about the document was
+    /// passed.
+    private(set) var hasRemarks = false
 
     /// Begins at the start of the document.
     init(_ reader: ByteReader) {
@@ -112,10 +125,35 @@ struct XMLScanner {
             }
             offset = bracket
             if try skipRemark() { continue }
-            if try startsHere("</") { depth -= 1 } else { depth += 1 }
+            if try startsHere("</") {
+                depth -= 1
+            } else {
+                depth += 1
+                if !hasRemarks { hasRemarks = try isAboutTheDocument(at: bracket + 1) }
+            }
             try skipTag()
             if try reader.has(Array("/>".utf8), at: offset - 2) { depth -= 1 }
         }
+    }
+
+    /// Whether the element whose name starts at `start` is `metadata`, or one with the prefix of another vocabulary.
+    private mutating func isAboutTheDocument(at start: Int64) throws -> Bool {
+        if try reader.has("metadata".utf8, at: start) { return true }
+        guard try reader.offset(of: UInt8(ascii: ":"), from: start, to: start + Self.longestPrefix) != nil else {
+            return false
+        }
+        let name = try reader.bytes(min(Self.longestPrefix, reader.byteCount - start), at: start)
+            .prefix { !Self.whitespace.contains(Int64($0)) && !"/>".utf8.contains($0) }
+        return name.contains(UInt8(ascii: ":")) && !name.starts(with: "svg:".utf8)
+    }
+
+    /// Whether only white space follows.
+    mutating func isAtEnd() throws -> Bool {
+        while offset < reader.byteCount {
+            guard try Self.whitespace.contains(reader.uint8(at: offset)) else { return false }
+            offset += 1
+        }
+        return true
     }
 
     // MARK: Moving
@@ -136,6 +174,8 @@ struct XMLScanner {
     /// Moves behind a comment, a processing instruction or a CDATA section. Returns false if none starts here.
     private mutating func skipRemark() throws -> Bool {
         for (start, end) in [("<!--", "-->"), ("<?", "?>"), ("<![CDATA[", "]]>")] where try startsHere(start) {
+            let isDeclaration = start == "<?" && offset <= 3
+            if start != "<![CDATA[", !isDeclaration { hasRemarks = true }
             offset += Int64(start.utf8.count)
             try skip(past: end)
             return true

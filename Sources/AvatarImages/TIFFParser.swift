@@ -23,6 +23,17 @@ struct TIFFParser: ImageParser {
     /// alternating for each segment would cost a read each time.
     private static let segmentsAtOnce: Int64 = 512
 
+    /// The tags of fields that decoders need to show a picture (TIFF 6.0, sections 8 to 23; Technical Note 2), with the
+    /// resolution, the orientation and the colour profile.
+    private static let shownTags: Set<Int64> = Set(
+        Array(254...259) + [
+            262, 266, 273, 274, 277, 278, 279, 280, 281, 282, 283, 284, 296, 297, 301, 317, 318, 319, 320,
+        ]
+            + Array(322...325) + [332, 334] + Array(336...343) + [347] + Array(512...521) + Array(529...532) + [34675]
+    )
+
+    /// Whether the directory has other fields than decoders need, or another directory follows it.
+    private(set) var hasMetadata = false
     /// Reads the file. All offsets count from the start of the file.
     private var reader: ByteReader
 
@@ -39,6 +50,7 @@ struct TIFFParser: ImageParser {
         reader.byteOrder = try reader.has(Array("II".utf8), at: 0) ? .littleEndian : .bigEndian
         let layout: TIFFDirectory.Layout = try reader.uint16(at: 2) == 43 ? .big : .classic
         let directory = try TIFFDirectory(in: &reader, layout: layout, keeping: Tag.all)
+        hasMetadata = directory.hasNext || !directory.tags.isSubset(of: Self.shownTags)
         let offsets = directory.fields[Tag.tileOffsets] ?? directory.fields[Tag.stripOffsets]
         let byteCounts = directory.fields[Tag.tileByteCounts] ?? directory.fields[Tag.stripByteCounts]
         guard let offsets, let byteCounts, offsets.count > 0, offsets.count == byteCounts.count else {
@@ -123,11 +135,15 @@ private struct TIFFDirectory {
 
     /// The fields by tag. The first of two fields with the same tag counts.
     private(set) var fields: [Int64: Field] = [:]
+    /// The tags of all fields.
+    private(set) var tags: Set<Int64> = []
+    /// Whether another directory follows.
+    private(set) var hasNext = false
 
-    /// Reads the directory. It checks all fields, and keeps those with a tag in `tags`.
+    /// Reads the directory. It checks all fields, and keeps those with a tag in `kept`.
     ///
     /// - Throws: `ImageRejection` of kind `truncated`; any error that the byte source throws.
-    init(in reader: inout ByteReader, layout: Layout, keeping tags: Set<Int64>) throws {
+    init(in reader: inout ByteReader, layout: Layout, keeping kept: Set<Int64>) throws {
         let start = try reader.integer(at: layout.start, byteCount: layout.offsetByteCount)
         let count = try reader.integer(at: start, byteCount: layout.fieldCountByteCount)
         let firstField = start + Int64(layout.fieldCountByteCount)
@@ -135,13 +151,16 @@ private struct TIFFDirectory {
             throw reader.truncated("its directory extends beyond the end")
         }
         // The offset of the next directory follows the last field.
-        try reader.require(Int64(layout.offsetByteCount), at: firstField + count * layout.fieldByteCount)
+        let next = firstField + count * layout.fieldByteCount
+        try reader.require(Int64(layout.offsetByteCount), at: next)
         for index in 0..<count {
             let offset = firstField + index * layout.fieldByteCount
             let tag = try reader.uint16(at: offset)
             let field = try Self.field(at: offset, in: &reader, layout: layout)
-            if tags.contains(tag), fields[tag] == nil { fields[tag] = field }
+            if kept.contains(tag), fields[tag] == nil { fields[tag] = field }
+            tags.insert(tag)
         }
+        hasNext = try reader.integer(at: next, byteCount: layout.offsetByteCount) != 0
     }
 
     /// Reads the field at `offset` and checks that its values lie inside the file.

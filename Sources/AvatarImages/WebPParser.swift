@@ -1,10 +1,13 @@
 /// WebP (RFC 9649): a RIFF chunk whose length covers the whole file. The first chunk inside is a lossy or lossless
-/// picture, or the header (`VP8X`) of an extended file, which states a canvas; the pictures follow.
-struct WebPParser: ImageParser {
+/// picture, or the header (`VP8X`) of an extended file, which states a canvas; the pictures follow. All chunks but those of
+/// pictures, animations and the colour profile are metadata.
+struct WebPParser: ImagePartsParser {
     /// A chunk of the RIFF file: a name, a length and data.
     private struct Chunk {
         /// The name, such as `VP8L`. Names of three letters end with a space.
         let name: FourCharacterCode
+        /// The offset of the chunk.
+        var start: Int64 { content - 8 }
         /// The offset of the data.
         let content: Int64
         /// The length of the data, without padding.
@@ -15,11 +18,27 @@ struct WebPParser: ImageParser {
 
     /// The offset of the first chunk inside the RIFF chunk.
     private static let firstChunk: Int64 = 12
+    /// The chunks that decoders need to show the image, besides the header and the frames.
+    private static let shownChunks: Set<FourCharacterCode> = ["VP8 ", "VP8L", "ALPH", "ICCP", "ANIM"]
+    /// The chunks of a frame that decoders need to show it.
+    private static let shownInFrames: Set<FourCharacterCode> = ["VP8 ", "VP8L", "ALPH"]
+    /// The flags of the header for the profile, the transparency and the animation.
+    private static let shownFlags: UInt8 = 0x32
+    /// The flag of the header for EXIF.
+    private static let exifFlag: UInt8 = 0x08
+    /// The flag of the header for XMP.
+    private static let xmpFlag: UInt8 = 0x04
 
     /// Reads the file. All offsets count from the start of the RIFF chunk.
     private var reader: ByteReader
     /// The offset behind the RIFF chunk, from its stated length.
     private var end: Int64 = 0
+    /// Whether no chunk of EXIF counts any more: the first one was found, or the header announces none.
+    private var hasExif = false
+    /// Whether the orientation in the chunk stays.
+    private var keepsOrientation = false
+    /// The chunks that show the image. The header, which depends on them, is added at the end.
+    var parts = ImageParts.noting
 
     /// All integers of a RIFF file are little-endian.
     init(_ reader: ByteReader) {
@@ -37,11 +56,18 @@ struct WebPParser: ImageParser {
         let first = try chunk(at: Self.firstChunk)
         guard first.name == "VP8X" else {
             guard let size = try pictureSize(first) else { throw reader.notImage("its first chunk is not an image") }
+            keep(first)
+            // A file without a header has one chunk.
+            noteRest(from: first.end)
+            setHeader([])
             return size
         }
         guard first.length >= 10 else { throw reader.notImage("its header chunk (VP8X) is too short") }
         let canvas = try minusOneSize(at: first.content + 4)
+        // Decoders pass over EXIF that the header does not announce.
+        hasExif = try reader.uint8(at: first.content) & Int64(Self.exifFlag) == 0
         guard try hasPicture(on: canvas, from: first.end) else { throw reader.notImage("it has no image data") }
+        try setExtendedHeader(first)
         return canvas
     }
 
@@ -59,10 +85,96 @@ struct WebPParser: ImageParser {
                 }
                 hasPicture = true
             }
+            try notePart(chunk)
             offset = chunk.end
         }
+        noteRest(from: offset)
         return hasPicture
     }
+
+    // MARK: Parts
+
+    /// Notes whether a chunk shows the image.
+    private mutating func notePart(_ chunk: Chunk) throws {
+        switch chunk.name {
+        case "EXIF": try noteExif(chunk)
+        case "ANMF" where chunk.length >= 16: try noteFrame(chunk)
+        case _ where Self.shownChunks.contains(chunk.name): keep(chunk)
+        default: parts.omit()
+        }
+    }
+
+    /// Keeps a chunk. Its padding is one byte of 0, which a last chunk may lack.
+    private mutating func keep(_ chunk: Chunk) {
+        parts.keep(chunk.start..<(chunk.content + chunk.length))
+        if chunk.length % 2 == 1 { parts.put([0]) }
+    }
+
+    /// Notes the bytes behind the last chunk that counts. The length of the file may leave out its padding.
+    private mutating func noteRest(from offset: Int64) {
+        if max(offset, end + end % 2) < reader.byteCount || offset < end { parts.omit() }
+    }
+
+    /// Keeps the orientation in a chunk of EXIF. Some encoders put the prefix of JPEG before the block.
+    private mutating func noteExif(_ chunk: Chunk) throws {
+        guard !hasExif else { return parts.omit() }
+        hasExif = true
+        let prefix = Array("Exif\0\0".utf8)
+        let hasPrefix = try chunk.length >= prefix.count && reader.has(prefix, at: chunk.content)
+        let start = chunk.content + (hasPrefix ? Int64(prefix.count) : 0)
+        let exif = try ExifBlock(in: start..<(chunk.content + chunk.length), of: &reader)
+        keepsOrientation = exif.isOrientationAlone || exif.orientation != nil
+        if exif.isOrientationAlone { return keep(chunk) }
+        guard let orientation = exif.orientation else { return parts.omit() }
+        let bytes = ExifBlock.bytes(orientation: orientation)
+        parts.replace(by: Array("EXIF".utf8) + Self.littleEndian(Int64(bytes.count)) + bytes)
+    }
+
+    /// Keeps the header of a frame, which has 16 bytes, its transparency and its picture. The frame has a length, so its
+    /// chunks are found before any is kept.
+    private mutating func noteFrame(_ frame: Chunk) throws {
+        let frameEnd = frame.content + frame.length
+        var shown: [Chunk] = []
+        var offset = frame.content + 16
+        var hasOthers = false
+        while frameEnd - offset >= 8 {
+            let length = try reader.uint32(at: offset + 4)
+            let part = Chunk(name: try reader.name(at: offset), content: offset + 8, length: length)
+            guard length <= frameEnd - part.content else { break }
+            if Self.shownInFrames.contains(part.name), !shown.contains(where: { $0.name == part.name }) {
+                shown.append(part)
+            } else {
+                hasOthers = true
+            }
+            offset = part.end
+        }
+        guard hasOthers || offset < frameEnd else { return keep(frame) }
+        let length = shown.reduce(16) { $0 + 8 + $1.length + $1.length % 2 }
+        let head = try reader.bytes(16, at: frame.content)
+        parts.replace(by: Array("ANMF".utf8) + Self.littleEndian(length) + head)
+        for part in shown { keep(part) }
+    }
+
+    /// Puts the header of an extended file before the parts: the flags that still hold, and the canvas (2.7).
+    private mutating func setExtendedHeader(_ header: Chunk) throws {
+        let bytes = try reader.bytes(10, at: header.content)
+        let known = Self.shownFlags | Self.exifFlag | Self.xmpFlag
+        if header.length > 10 || bytes[0] & ~known != 0 || bytes[1...3].contains(where: { $0 != 0 }) { parts.omit() }
+        let flags = bytes[0] & Self.shownFlags | (keepsOrientation ? Self.exifFlag : 0)
+        setHeader(Array("VP8X".utf8) + Self.littleEndian(10) + [flags, 0, 0, 0] + bytes[4...])
+    }
+
+    /// Puts the header of the file, with its length, and `chunk` before the parts.
+    private mutating func setHeader(_ chunk: [UInt8]) {
+        let length = 4 + Int64(chunk.count) + parts.byteCount
+        parts.setHeader(Array("RIFF".utf8) + Self.littleEndian(length) + Array("WEBP".utf8) + chunk)
+    }
+
+    private static func littleEndian(_ value: Int64) -> [UInt8] {
+        [0, 8, 16, 24].map { UInt8(truncatingIfNeeded: value >> $0) }
+    }
+
+    // MARK: Chunks
 
     /// Reads the header of the chunk at `offset`.
     ///

@@ -34,21 +34,16 @@ struct PNGWriter {
     ///
     /// - Parameters:
     ///   - rowBytes: The bytes of all rows, with their filter bytes.
-    ///   - commentLength: The bytes of its one comment.
-    static func byteCount(rowBytes: Int, commentLength: Int) -> Int {
+    ///   - markLength: The bytes of its one mark.
+    static func byteCount(rowBytes: Int, markLength: Int) -> Int {
         let header = 8 + chunkOverhead + 13
-        let comment = chunkOverhead + "Comment\0".utf8.count + commentLength
-        return header + comment + chunkOverhead + streamByteCount(rowBytes) + chunkOverhead
+        let mark = chunkOverhead + "Comment\0".utf8.count + markLength
+        return header + mark + chunkOverhead + streamByteCount(rowBytes) + chunkOverhead
     }
 
     /// Appends the palette for colour type 3. Each colour is red, green and blue.
     mutating func palette(_ colours: [[UInt8]]) {
         chunk("PLTE") { $0 += colours.joined() }
-    }
-
-    /// Appends a comment, which viewers ignore.
-    mutating func comment(_ text: String) {
-        chunk("tEXt") { $0 += "Comment\0\(text)".utf8 }
     }
 
     /// Appends the rows, each after its filter byte.
@@ -67,6 +62,11 @@ struct PNGWriter {
             } while start < rows.count
             data.appendBigEndian(Checksum.adler32(rows))
         }
+    }
+
+    /// Appends a text behind the end of the zlib stream, where decoders read no further.
+    mutating func mark(_ text: String) {
+        chunk("IDAT") { $0 += "Comment\0\(text)".utf8 }
     }
 
     /// Ends the file.

@@ -4,7 +4,7 @@
 /// The images are not compressed: PNG and GIF both allow data that is only framed. This makes them fast to write without
 /// a library.
 public enum SampleImage {
-    /// A seed as the 16 hexadecimal digits that a PNG or GIF carries as a comment.
+    /// A seed as the 16 hexadecimal digits that a PNG carries behind its pixels. A comment would be metadata.
     static func hexadecimal(_ seed: UInt64) -> String {
         let digits = String(seed, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
@@ -13,7 +13,7 @@ public enum SampleImage {
 
 extension SampleImage {
     /// The length in bytes of the shortest file that `png(seed:byteCount:)` makes: an image of one pixel.
-    public static let minimumPNGByteCount = PNGWriter.byteCount(rowBytes: 1 + bytesPerPixel, commentLength: 16)
+    public static let minimumPNGByteCount = PNGWriter.byteCount(rowBytes: 1 + bytesPerPixel, markLength: 16)
 
     /// A PNG of exactly `byteCount` bytes: coloured noise, nearly square, 8 bits each of red, green and blue.
     ///
@@ -37,9 +37,9 @@ extension SampleImage {
             colourType: 2,
             byteCount: total
         )
-        let spare = total - PNGWriter.byteCount(rowBytes: rows.count, commentLength: 16)
-        writer.comment(hexadecimal(seed) + String(repeating: ".", count: spare))
+        let spare = total - PNGWriter.byteCount(rowBytes: rows.count, markLength: 16)
         writer.rows(rows)
+        writer.mark(hexadecimal(seed) + String(repeating: ".", count: spare))
         writer.end()
         return writer.bytes
     }
@@ -48,14 +48,27 @@ extension SampleImage {
 
     /// The largest, nearly square size that fits. The bytes left over are less than a row and a few bytes.
     private static func pixelSize(fitting total: Int) -> (width: Int, height: Int) {
-        let room = total - PNGWriter.byteCount(rowBytes: 0, commentLength: 16)
+        let room = total - PNGWriter.byteCount(rowBytes: 0, markLength: 16)
         let width = max(1, Int((Double(room) / Double(bytesPerPixel)).squareRoot()))
         let rowLength = 1 + width * bytesPerPixel
         var height = max(1, room / rowLength)
-        while height > 1, PNGWriter.byteCount(rowBytes: height * rowLength, commentLength: 16) > total {
+        while height > 1, PNGWriter.byteCount(rowBytes: height * rowLength, markLength: 16) > total {
             height -= 1
         }
         return (width, height)
+    }
+}
+
+extension SampleImage {
+    /// `png` with a comment, which is metadata: 24 bytes longer, with the same pixels.
+    ///
+    /// - Parameter png: an image of this type.
+    package static func addingComment(to png: [UInt8]) -> [UInt8] {
+        // Signature and header have 33 bytes.
+        let comment = Array("Comment\0Geneva".utf8).prefix(12)
+        var chunk = Array("tEXt".utf8) + comment
+        chunk.appendBigEndian(Checksum.crc32(chunk[...]))
+        return Array(png[..<33]) + [0, 0, 0, UInt8(comment.count)] + chunk + png[33...]
     }
 }
 
@@ -70,9 +83,7 @@ extension SampleImage {
         bytes.appendLittleEndian(UInt16(gifSide))
         bytes += [0b1111_0110, 0, 0]  // A global table of 2^(6 + 1) colours.
         bytes += noise.bytes(count: 128 * 3)
-        bytes += [0x21, 0xFE, 16]
-        bytes += hexadecimal(seed).utf8
-        bytes += [0, 0x2C, 0, 0, 0, 0]
+        bytes += [0x2C, 0, 0, 0, 0]
         bytes.appendLittleEndian(UInt16(gifSide))
         bytes.appendLittleEndian(UInt16(gifSide))
         bytes += [0, 7]
@@ -132,7 +143,7 @@ extension SampleImage {
     /// with a palette of three colours; 3.8 kB at the default size.
     ///
     /// - Parameters:
-    ///   - seed: Any text, such as a name or an id. Its 64-bit hash decides the image, and is in the file as a comment;
+    ///   - seed: Any text, such as a name or an id. Its 64-bit hash decides the image, and is in the file behind the pixels;
     ///     the text itself is not in the file.
     ///   - side: Width and height in pixels, from 6 to 4,096; a number outside is moved to the nearer end. Default: 120.
     public static func identicon(for seed: String, side: Int = 120) -> [UInt8] {
@@ -147,15 +158,15 @@ extension SampleImage {
             height: side,
             bitDepth: 2,
             colourType: 3,
-            byteCount: PNGWriter.byteCount(rowBytes: rows.count, commentLength: 64)
+            byteCount: PNGWriter.byteCount(rowBytes: rows.count, markLength: 64)
         )
         writer.palette([
             colour(hue: hue, saturation: 0.25, lightness: 0.95),
             colour(hue: hue, saturation: 0.55, lightness: 0.48),
             colour(hue: hue, saturation: 0.55, lightness: 0.68),
         ])
-        writer.comment(hexadecimal(identity))
         writer.rows(rows)
+        writer.mark(hexadecimal(identity))
         writer.end()
         return writer.bytes
     }

@@ -19,6 +19,9 @@ public struct AvatarDetails: Sendable {
     public var width: Int?
     /// The height in pixels; 0 for an SVG that states none.
     public var height: Int?
+    /// Whether the file holds metadata: anything but the image, its colour profile, its resolution and its orientation. `nil`
+    /// without a file, and for a file of an earlier version that no program has looked at since; `verify(repair:)` does.
+    public var hasMetadata: Bool?
     /// The Last-Modified field as the origin sent it.
     public var lastModified: String?
     /// The stored response fields that freshness depends on, one "name: value" per line.

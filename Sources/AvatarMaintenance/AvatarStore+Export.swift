@@ -13,11 +13,15 @@ public struct ExportReport: Hashable, Sendable {
     public var bytes = 0
     /// The number of entries left out because their file is missing or damaged.
     public var missing = 0
+    /// The number of images left out because they have metadata that cannot be taken out; 0 in an export of images as they are
+    /// stored.
+    public var withheld = 0
     /// The number of originals exported because no rendition could be made of them; 0 in an export without renditions.
     public var originals = 0
     /// The number of vCards; 0 in an export without them.
     public var cards = 0
-    /// The number of contacts without a vCard, because their image is not JPEG, PNG or GIF, and no JPEG could be made of it.
+    /// The number of contacts without a vCard, because their image is not JPEG, PNG or GIF, or has metadata that cannot be taken
+    /// out, and no JPEG could be made of it.
     public var withoutCard = 0
     /// The number of pages for people; 0 in an export without them.
     public var pages = 0
@@ -39,7 +43,9 @@ extension AvatarStore {
     ///   decoded, or no quality and size fits `Rendition.maxBytes`, its original is exported. Default: `nil`, all originals.
     /// - Parameter withCards: whether to write `contacts.vcf` too: one vCard 3.0 for each contact, with its exported picture. A
     ///   picture that is not JPEG, PNG or GIF is a rendition in JPEG there, because address books read no other formats.
-    ///   Default: false.
+    ///   Cards have images without metadata, unless `Setting.servesMetadata` is 1. Default: false.
+    /// - Parameter withoutMetadata: whether to export images without their metadata. An image with metadata that cannot be
+    ///   taken out is exported as a rendition, or left out. Default: false.
     /// - Parameter progress: called after each image.
     /// - Throws: `notEmpty` if `directory` holds files; `unusableRoot` if it is a symbolic link or a file, or belongs to
     ///   another user than this process's and root, or if all users may write to it; `invalidConfiguration` for a path that is
@@ -50,14 +56,17 @@ extension AvatarStore {
         to directory: String,
         as rendition: Rendition? = nil,
         withCards: Bool = false,
+        withoutMetadata: Bool = false,
         progress: @escaping ProgressHandler = { _ in }
     ) async throws -> ExportReport {
         let directory = try exportDirectory(directory)
         let export = PictureExport(of: query, from: fetching, to: directory, progress: progress)
-        return try await export.run(as: rendition, withCards: withCards, pages: nil)
+        let metadata = try MetadataRules(inImages: !withoutMetadata, inCards: value(of: .servesMetadata) == 1)
+        return try await export.run(as: rendition, metadata, withCards: withCards, pages: nil)
     }
 
-    /// As `exportPictures(_:to:as:withCards:progress:)`, with pages for people beside the images.
+    /// As `exportPictures(_:to:as:withCards:withoutMetadata:progress:)`, with pages for people beside the images, which have no
+    /// metadata unless `Setting.servesMetadata` is 1.
     ///
     /// - Parameter pages: writes the pages once all images are written, and returns their number. If it fails, the images
     ///   are removed too.
@@ -69,7 +78,9 @@ extension AvatarStore {
     ) async throws -> ExportReport {
         let directory = try exportDirectory(directory)
         let export = PictureExport(of: query, from: fetching, to: directory, progress: progress)
-        return try await export.run(as: nil, withCards: false, pages: pages)
+        let isKept = try value(of: .servesMetadata) == 1
+        let metadata = MetadataRules(inImages: isKept, inCards: isKept)
+        return try await export.run(as: nil, metadata, withCards: false, pages: pages)
     }
 
     /// - Throws: `invalidConfiguration` for a path that is not absolute or lies inside the store.
@@ -78,6 +89,12 @@ extension AvatarStore {
         try configuration.layout.requireOutside(directory)
         return directory
     }
+}
+
+/// The parts of an export that keep the metadata of images.
+private struct MetadataRules {
+    let inImages: Bool
+    let inCards: Bool
 }
 
 /// One export.
@@ -89,6 +106,7 @@ private actor PictureExport {
     /// The images for the pages; `nil` in an export without pages.
     private var exported: ExportedPictures?
     private var rendition: Rendition?
+    private var metadata = MetadataRules(inImages: false, inCards: false)
     private var report = ExportReport()
     /// The length of the vCards so far; `nil` in an export without them.
     private var cardBytes: Int?
@@ -119,10 +137,12 @@ private actor PictureExport {
     /// Exports all images. The manifest gets its final name last, so a killed export is not taken for a finished one.
     func run(
         as rendition: Rendition?,
+        _ metadata: MetadataRules,
         withCards: Bool,
         pages: (@Sendable (ExportFolder) throws -> Int)?
     ) async throws -> ExportReport {
         self.rendition = rendition
+        self.metadata = metadata
         cardBytes = withCards ? 0 : nil
         exported = pages.map { _ in ExportedPictures() }
         guard let folder = try PictureFolder.ofExport(directory, fileMode: parts.configuration.fileMode) else {
@@ -198,6 +218,13 @@ private actor PictureExport {
                 let made = try await RenditionWork.exported(rendition, of: key, fetching)
                 if let made { image = made } else { report.originals += 1 }
             }
+            if !metadata.inImages {
+                guard let clean = try await MetadataRemoval.exported(image, of: key, fetching) else {
+                    report.withheld += 1
+                    return
+                }
+                image = clean
+            }
             let name = name(for: key, ImageFormat(rawValue: image.mediaType), in: folder)
             try note(entry, storageClass: file.storageClass, image, owners: item.contacts, as: name, in: folder)
             try folder.write(image.bytes, to: name, mode: parts.configuration.fileMode)
@@ -236,6 +263,11 @@ private actor PictureExport {
         of key: AvatarKey,
         _ image: (bytes: [UInt8], mediaType: String)
     ) async throws -> (bytes: [UInt8], mediaType: String)? {
+        var image = image
+        if !metadata.inCards {
+            guard let clean = try await MetadataRemoval.exported(image, of: key, fetching) else { return nil }
+            image = clean
+        }
         guard !ContactCard.mediaTypes.contains(image.mediaType) else { return image }
         let wanted = Rendition(
             size: rendition?.size ?? .max,
@@ -262,7 +294,8 @@ private actor PictureExport {
         as name: String,
         in folder: PictureFolder
     ) throws {
-        let line = try PictureManifest.Entry(
+        let sha256 = Hexadecimal.text(ContentDigest.sha256(image.bytes))
+        var note = PictureManifest.Entry(
             file: name,
             key: entry.key.rawValue,
             sourceURL: entry.sourceURL,
@@ -270,8 +303,11 @@ private actor PictureExport {
             owners: owners,
             mediaType: image.mediaType,
             sizeBytes: image.bytes.count,
-            sha256: Hexadecimal.text(ContentDigest.sha256(image.bytes))
-        ).line
+            sha256: sha256
+        )
+        let original = entry.sha256.map(Hexadecimal.text)
+        if exported != nil, original != sha256 { note.original = original }
+        let line = try note.line
         try folder.append(
             line,
             to: PictureManifest.unfinishedName,

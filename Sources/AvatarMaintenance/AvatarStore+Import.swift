@@ -68,7 +68,7 @@ extension AvatarStore {
     /// A file is stored as your own image under its name without the extension: `Ada.png` becomes `name:Ada`, or the image of the
     /// contact `Ada` if `names` says so. A file
     /// named in `manifest.jsonl` gets the key, the storage class and the contacts that it had when
-    /// `exportPictures(_:to:as:withCards:progress:)` wrote it. An image with a URL is due for a check at once, because its
+    /// `exportPictures(_:to:as:withCards:withoutMetadata:progress:)` wrote it. An image with a URL is due for a check at once, because its
     /// origin may have changed it since; if the store has an image for that URL, that one stays.
     ///
     /// Each image is checked by its bytes. A file that is not an image is reported and left out, as are folders, symbolic

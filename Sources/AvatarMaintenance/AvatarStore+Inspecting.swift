@@ -133,6 +133,7 @@ extension AvatarStore {
             mediaType: entry.file?.mediaType,
             width: entry.file?.width,
             height: entry.file?.height,
+            hasMetadata: try entry.file.flatMap { try index.hasMetadata(ofFile: $0.id) },
             lastModified: validation.lastModified,
             responseFields: validation.responseFields,
             fetched: validation.fetched,

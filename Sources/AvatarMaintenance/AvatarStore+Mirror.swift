@@ -236,7 +236,11 @@ private actor PictureMirror {
             report.unchanged += 1
             return try note(old, in: folder, named: Self.newManifest, at: &manifestBytes)
         }
-        guard let image = try await image(of: picture.key) else {
+        let image: Image
+        switch try await self.image(of: picture.key) {
+        case .image(let found): image = found
+        case .withheld: return report.withheld += 1
+        case .missing:
             report.missing += 1
             // The picture of an earlier run is better than none.
             for name in known.keys
@@ -264,6 +268,7 @@ private actor PictureMirror {
         line.modified = time
         line.original = image.isOriginal ? nil : original
         line.rendition = options.rendition.map { "\($0)" }
+        line.withoutMetadata = options.withoutMetadata ? true : nil
         try note(line, in: folder, named: Self.journal, at: &journalBytes)
         try folder.replace(name, by: image.bytes, through: Self.unfinishedFile, mode: mode, time: time)
         try note(line, in: folder, named: Self.newManifest, at: &manifestBytes)
@@ -285,11 +290,13 @@ private actor PictureMirror {
     ) -> PictureManifest.Entry? {
         guard let folder else { return nil }
         // The format of a rendition is not known before it is made.
-        let types = options.rendition == nil ? [mediaType] : [mediaType, "image/jpeg", "image/png", "image/webp"]
+        let isAsStored = options.rendition == nil && !options.withoutMetadata
+        let types = isAsStored ? [mediaType] : [mediaType, "image/jpeg", "image/png", "image/webp"]
         for type in types {
             guard let line = known[name(of: picture, type)], line.key == picture.key.rawValue,
                 line.owners == picture.owners, line.original ?? line.sha256 == original,
-                line.rendition == options.rendition.map({ "\($0)" }), isOwn(line.file, in: folder)
+                line.rendition == options.rendition.map({ "\($0)" }),
+                (line.withoutMetadata ?? false) == options.withoutMetadata, isOwn(line.file, in: folder)
             else { continue }
             // Empty after a loss of power.
             return folder.stamp(of: line.file)?.size == line.sizeBytes ? line : nil
@@ -306,23 +313,38 @@ private actor PictureMirror {
         return line.modified.map { $0 == stamp.time } ?? true
     }
 
-    /// The bytes to write; `nil` if the file in the store is missing or damaged.
-    private func image(of key: AvatarKey) async throws -> (bytes: [UInt8], mediaType: String, isOriginal: Bool)? {
+    /// An image to write, and whether it is the original.
+    private typealias Image = (bytes: [UInt8], mediaType: String, isOriginal: Bool)
+
+    private enum FoundImage {
+        case image(Image)
+        /// The file in the store is missing or damaged.
+        case missing
+        /// The image has metadata that cannot be taken out.
+        case withheld
+    }
+
+    /// The image to write.
+    private func image(of key: AvatarKey) async throws -> FoundImage {
         // Another process may replace or evict the image meanwhile.
         for _ in 0..<3 {
-            guard let entry = try index.entry(for: key), let file = entry.file else { return nil }
+            guard let entry = try index.entry(for: key), let file = entry.file else { return .missing }
             guard let bytes = try fetching.parts.roots.read(file), ContentDigest.sha256(bytes) == entry.sha256 else {
                 continue
             }
             if let rendition = options.rendition {
                 if let made = try await RenditionWork.exported(rendition, of: key, fetching) {
-                    return (made.bytes, made.mediaType, false)
+                    return .image((made.bytes, made.mediaType, false))
                 }
                 report.originals += 1
             }
-            return (bytes, file.mediaType, true)
+            guard options.withoutMetadata else { return .image((bytes, file.mediaType, true)) }
+            guard let made = try await MetadataRemoval.exported((bytes, file.mediaType), of: key, fetching) else {
+                return .withheld
+            }
+            return .image((made.bytes, made.mediaType, made.bytes == bytes))
         }
-        return nil
+        return .missing
     }
 
     /// Appends a line to the manifest that only tells how the files are named, because there is no file.

@@ -52,6 +52,8 @@ package struct ExportedPicture {
     package let sizeBytes: Int?
     /// The SHA-256 of the bytes in hexadecimal digits.
     package let sha256: String?
+    /// The SHA-256 of the stored image if the export took metadata out of it; else `nil`.
+    package let original: String?
 }
 
 /// The folder of an export, for the pages beside the images.
@@ -77,7 +79,13 @@ package struct ExportFolder {
     /// The exported image of `key`; `nil` if it is not in the folder.
     package func picture(of key: AvatarKey) throws -> ExportedPicture? {
         try pictures.line(of: key, in: folder).map {
-            ExportedPicture(file: $0.file, mediaType: $0.mediaType, sizeBytes: $0.sizeBytes, sha256: $0.sha256)
+            ExportedPicture(
+                file: $0.file,
+                mediaType: $0.mediaType,
+                sizeBytes: $0.sizeBytes,
+                sha256: $0.sha256,
+                original: $0.original
+            )
         }
     }
 

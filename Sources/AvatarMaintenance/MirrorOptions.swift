@@ -19,6 +19,9 @@ public struct MirrorOptions: Sendable {
     /// The rendition to write of each picture, made if necessary and not stored. If it cannot be made, the original is
     /// written. Default: `nil`, all originals.
     public var rendition: Rendition?
+    /// Whether to write images without their metadata. An image with metadata that cannot be taken out is written as a
+    /// rendition in place of it, or left out. Default: no.
+    public var withoutMetadata = false
     /// The permission bits of the files; those of a new folder follow from them. Default: `nil`, those of the store's files.
     public var fileMode: UInt32?
     /// Whether to delete files that no mirroring wrote, or that were changed since, symbolic links among them. Folders stay.
@@ -71,6 +74,9 @@ public struct MirrorReport: Hashable, Sendable {
     public var foreignFiles: [String] = []
     /// The originals written because no rendition could be made of them; 0 without renditions.
     public var originals = 0
+
+    /// With `MirrorOptions.withoutMetadata`, the images left out because their metadata cannot be taken out.
+    public var withheld = 0
 
     /// With `MirrorOptions.isDryRun`, the names of all files that a mirroring would write; else empty.
     public var filesToWrite: [String] = []

@@ -33,10 +33,13 @@ enum PictureManifest {
         var sha256: String?
         /// In a mirror: the time of the last change, in seconds since 1970.
         var modified: Int64?
-        /// In a mirror: the digest of the original, if the file is a rendition.
+        /// In a mirror, and in an export with pages: the digest of the original, if the file is a rendition or has lost its
+        /// metadata.
         var original: String?
         /// In a mirror: the rendition that was asked for.
         var rendition: String?
+        /// In a mirror: whether its files are written without metadata.
+        var withoutMetadata: Bool?
         /// In a mirror: how its files are named, as in `MirrorOptions.Names`.
         var names: String?
 

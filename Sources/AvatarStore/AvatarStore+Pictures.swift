@@ -14,39 +14,46 @@ public struct StoredPicture: Sendable {
     /// The usual file extension of that type without its dot, such as `png`.
     public var fileExtension: String { ImageFormat(rawValue: mediaType).fileExtension }
     /// The length in bytes.
-    public var sizeBytes: Int { hit.file.sizeBytes }
+    public var sizeBytes: Int { viewByteCount ?? hit.file.sizeBytes }
     /// The width in pixels; 0 for an SVG that states none.
     public var width: Int { hit.file.width }
     /// The height in pixels; 0 for an SVG that states none.
     public var height: Int { hit.file.height }
-    /// Whether this is a rendition.
-    public var isRendition: Bool { original != nil }
+    /// Whether this is a rendition. The copy of an image without its metadata is none.
+    public var isRendition: Bool { original != nil && !isCopy }
     /// When the bytes were stored; for a rendition, when its original was stored.
     public let published: Timestamp
+    /// Whether the file holds metadata, such as EXIF, XMP and comments, which `removingMetadata(from:)` takes out; `nil` for a
+    /// file that an earlier version stored and no program has looked at since.
+    public let hasMetadata: Bool?
     /// Until when the image is fresh (RFC 9111 section 4.2); `nil` for an own image, which is always fresh.
     public var freshUntil: Timestamp? { hit.freshUntil }
     /// The hit that the picture was read from.
     let hit: IndexHit
     /// The hit of the original if the picture is a rendition; else `nil`.
     let original: IndexHit?
+    /// Whether this is the copy of `original` without its metadata.
+    var isCopy = false
+    /// The length of a view of the file that leaves the metadata out; `nil` for the file itself.
+    var viewByteCount: Int?
 }
 
 /// The open file of a picture. It stays readable after it is evicted or replaced, and is closed with the last reference.
 public struct OpenPicture: Sendable {
     /// The picture whose bytes these are.
     public let picture: StoredPicture
-    private let file: OpenFile
+    private let source: any ByteSource & Sendable
 
-    init(_ picture: StoredPicture, _ file: OpenFile) {
+    init(_ picture: StoredPicture, _ source: any ByteSource & Sendable) {
         self.picture = picture
-        self.file = file
+        self.source = source
     }
 
     /// The bytes from `offset` on, at most `count` of them; fewer only at the end of the file.
     ///
     /// - Throws: an error of the disk.
     public func bytes(at offset: Int, count: Int) throws -> [UInt8] {
-        try file.bytes(at: offset, count: count)
+        try source.bytes(at: offset, count: count)
     }
 }
 
@@ -102,7 +109,7 @@ extension AvatarStore {
     ///
     /// A writer may replace the image between the two reads, so that they disagree. Each replacement is a commit, so a few
     /// looks suffice; after them the last hit is passed over rather than named by another image's digest.
-    private func picture(_ look: () throws -> PictureRecord?) throws -> StoredPicture? {
+    func picture(_ look: () throws -> PictureRecord?) throws -> StoredPicture? {
         for _ in 0..<8 {
             guard let found = try look() else { return nil }
             guard let hit = try index.hit(for: found.key), hit.file.id == found.fileID else { continue }
@@ -110,6 +117,7 @@ extension AvatarStore {
                 key: found.key,
                 sha256: Hexadecimal.text(found.sha256),
                 published: found.published,
+                hasMetadata: found.hasMetadata,
                 hit: hit,
                 original: nil
             )

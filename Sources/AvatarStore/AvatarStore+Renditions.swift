@@ -66,15 +66,18 @@ extension AvatarStore {
         return try self.picture(hit, of: picture)
     }
 
-    /// The rendition with this hit as a picture.
-    private func picture(_ hit: IndexHit, of original: StoredPicture) throws -> StoredPicture? {
+    /// The rendition or the copy with this hit as a picture.
+    func picture(_ hit: IndexHit, of original: StoredPicture, isCopy: Bool = false) throws -> StoredPicture? {
         guard let digest = try index.digest(ofFile: hit.file.id) else { return nil }
         return StoredPicture(
             key: original.key,
             sha256: Hexadecimal.text(digest),
             published: original.published,
+            // Decoders write none, and a copy is checked.
+            hasMetadata: false,
             hit: hit,
-            original: original.hit
+            original: original.hit,
+            isCopy: isCopy
         )
     }
 }

@@ -27,13 +27,14 @@ extension AvatarResponder {
         let side = parameter("s", "size").flatMap(Int.init).flatMap { Self.sizes.contains($0) ? $0 : nil }
         let size = side ?? Self.usualSize
         if parameter("f", "forcedefault") != "y" {
-            let stored = try respond(
+            let found = try respond(
                 to: request,
                 as: Rendition(size: size, fit: .square),
                 with: { try store.picture(withAddressDigest: digest) },
                 fields: { _, _ in [.cacheControl: cacheControl] }
             )
-            if let stored { return stored }
+            // An image that is held back is not told from an address without one.
+            if case .response(let response) = found { return response }
         }
         switch fallback {
         case "404":

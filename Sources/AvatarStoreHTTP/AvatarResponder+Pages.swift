@@ -49,7 +49,7 @@ extension AvatarResponder {
         let sharers = try contact.key.map {
             try store.contacts(sharingPictureOf: $0, besides: id, limit: ContactPage.mostSharers + 1)
         }
-        let imagePath = details.flatMap(Self.imagePath)
+        let imagePath = details.flatMap { self.imagePath($0, contact: id) }
         let facts = PictureFacts(contact: id, details: details, imagePath: imagePath)
         let page = ContactPage(
             frame: Self.frame,
@@ -71,9 +71,11 @@ extension AvatarResponder {
         return ids.map { .init(label: names[$0] ?? $0, path: Self.detailPath($0)) }
     }
 
-    /// The path of the bytes of the picture; `nil` if its file is missing.
-    private static func imagePath(_ details: AvatarDetails) -> String? {
+    /// The path of the image alone; `nil` if its file is missing. The digest of a file with metadata leads to nothing, so the
+    /// path of such an image is that of the contact's picture.
+    private func imagePath(_ details: AvatarDetails, contact: String) -> String? {
         guard details.isFilePresent, let sha256 = details.sha256, let type = details.fileExtension else { return nil }
+        guard details.hasMetadata == false || servesMetadata else { return Self.picturePath(contact) }
         return "/images/\(sha256).\(type)"
     }
 

@@ -29,22 +29,27 @@ extension AvatarResponder {
         case .failure(let fault): return .problem(.badRequest, fault.reason)
         }
         let now = store.configuration.clock.now()
-        let stored = try respond(to: request, as: wish.rendition, with: { try store.picture(of: id) }) { picture, _ in
-            let lifetime = picture.freshUntil.map { min(max(60, $0.seconds(since: now)), 86_400) } ?? 86_400
-            return [
-                .cacheControl: "private, max-age=\(lifetime), stale-while-revalidate=86400",
-                .contentLocation: Self.imagePath(picture) + wish.query,
+        let found = try respond(to: request, as: wish.rendition, with: { try store.picture(of: id) }) { given, _ in
+            let lifetime = given.original.freshUntil.map { min(max(60, $0.seconds(since: now)), 86_400) } ?? 86_400
+            var fields: HTTPFields = [
+                .cacheControl: "private, max-age=\(lifetime), stale-while-revalidate=86400"
             ]
+            fields[.contentLocation] = given.addressed.map { Self.imagePath($0) + wish.query }
+            return fields
         }
-        if let stored { return stored }
+        if case .response(let response) = found { return response }
         guard let contact = try store.contact(id) else {
             return .problem(.notFound, "The store has no contact with this id.")
         }
-        guard kind == "initials" else { return .problem(.notFound, "The contact has no image.") }
+        guard kind == "initials" else {
+            if case .withheld = found { return Self.withheld }
+            return .problem(.notFound, "The contact has no image.")
+        }
         return placeholder(of: contact, wish.size ?? 128, request)
     }
 
-    /// `GET /images/SHA256.EXT`, where SHA256 is the digest of the original. The picture of such a path never changes.
+    /// `GET /images/SHA256.EXT`, where SHA256 is the digest of the image as it is sent, without its metadata. With a size or a
+    /// format, the response has a rendition of it. The picture of such a path never changes.
     func image(named name: String, _ target: RequestTarget, _ request: HTTPRequest) throws -> AvatarResponse {
         let wish: RenditionWish
         switch RenditionWish.parse(target.query) {
@@ -52,22 +57,35 @@ extension AvatarResponder {
         case .failure(let fault): return .problem(.badRequest, fault.reason)
         }
         let parts = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        let found =
-            parts.count == 2 && parts[0] == parts[0].lowercased()
-            ? try respond(
-                to: request,
-                as: wish.rendition,
-                with: {
-                    let picture = try store.picture(withDigest: parts[0])
-                    return picture?.fileExtension == parts[1] ? picture : nil
-                },
-                fields: { _, isAsAsked in
-                    // The rendition may be made later.
-                    let lifetime = isAsAsked ? "max-age=31536000, immutable" : "max-age=300"
-                    return [.cacheControl: "\(imageVisibility), \(lifetime)"]
-                }
-            ) : nil
-        return found ?? .problem(.notFound, "The store has no image with this name.")
+        guard parts.count == 2, parts[0] == parts[0].lowercased() else { return Self.unknownImage }
+        let found = try respond(
+            to: request,
+            as: wish.rendition,
+            addressedBy: parts[0],
+            with: {
+                let picture = try store.picture(withDigest: parts[0]) ?? store.picture(withDigestOfCopy: parts[0])
+                return picture?.fileExtension == parts[1] ? picture : nil
+            },
+            fields: { _, isAsAsked in
+                // The rendition may be made later.
+                let lifetime = isAsAsked ? "max-age=31536000, immutable" : "max-age=300"
+                return [.cacheControl: "\(imageVisibility), \(lifetime)"]
+            }
+        )
+        return switch found {
+        case .response(let response): response
+        case .withheld: Self.withheld
+        case .nothing: Self.unknownImage
+        }
+    }
+
+    private static var unknownImage: AvatarResponse {
+        .problem(.notFound, "The store has no image with this name.")
+    }
+
+    /// The response for an image that has metadata, which cannot be taken out or must be asked for by another digest.
+    private static var withheld: AvatarResponse {
+        .problem(.notFound, "The image has metadata, and this server sends none.", reason: "metadata")
     }
 
     /// The path of the bytes of `picture`, which stays the same as long as they do.
@@ -75,48 +93,120 @@ extension AvatarResponder {
         "/images/\(picture.sha256).\(picture.fileExtension)"
     }
 
-    /// The response with the picture that `look` finds; `nil` if it finds none or the file is missing.
+    /// The result of a look for an image.
+    enum Found {
+        case response(AvatarResponse)
+        /// The image has metadata, which cannot be taken out, or its path has the digest of the original.
+        case withheld
+        /// There is no image, or its file is missing.
+        case nothing
+    }
+
+    /// The image of a response.
+    struct GivenImage {
+        /// The image as it is stored.
+        let original: StoredPicture
+        /// The image whose bytes are sent: the original, its copy without metadata, or a rendition.
+        let sent: StoredPicture
+        /// The open file if `sent` is a view of it that is not stored; else `nil`.
+        var open: OpenPicture?
+        /// The image whose digest makes the path of this one; `nil` if no path has it.
+        var addressed: StoredPicture?
+    }
+
+    /// The response with the picture that `look` finds.
     ///
     /// - Parameter rendition: the requested rendition. If it cannot be made, the response has the original.
-    /// - Parameter fields: the fields that depend on the picture, and on whether the response has the requested rendition.
-    /// - Throws: `RenditionNeeded` if the rendition must be made first; an error of the store.
+    /// - Parameter digest: the digest in the path, which must be that of the image without its metadata; `nil` without one.
+    /// - Parameter fields: the fields that depend on the image, and on whether the response has the requested rendition.
+    /// - Throws: `PreparationNeeded` if the image must be made first; an error of the store.
     func respond(
         to request: HTTPRequest,
         as rendition: Rendition? = nil,
+        addressedBy digest: String? = nil,
         with look: () throws -> StoredPicture?,
-        fields: (_ picture: StoredPicture, _ isAsAsked: Bool) -> HTTPFields
-    ) throws -> AvatarResponse? {
+        fields: (_ image: GivenImage, _ isAsAsked: Bool) -> HTTPFields
+    ) throws -> Found {
         let now = store.configuration.clock.now()
         for _ in 0..<Self.mostLooks {
-            guard let original = try look() else { return nil }
-            let picture = try rendition.map { try self.picture(original, as: $0) } ?? original
+            guard let original = try look() else { return .nothing }
+            guard let image = try given(original, as: rendition, addressedBy: digest) else { return .withheld }
+            let sent = image.sent
             let conditions = Conditions(
-                etag: "\"\(picture.sha256)\"",
-                modified: picture.published,
-                length: picture.sizeBytes
+                etag: "\"\(sent.sha256)\"",
+                modified: sent.published,
+                length: sent.sizeBytes
             )
-            var fields = fields(original, rendition == nil || picture.isRendition)
+            var fields = fields(image, rendition == nil || sent.isRendition)
             fields[.eTag] = conditions.etag
-            fields[.lastModified] = HTTPDate.format(picture.published)
+            fields[.lastModified] = HTTPDate.format(sent.published)
             fields[.contentSecurityPolicy] = Self.policy
             if conditions.isNotModified(request.headerFields, now: now) {
-                return AvatarResponse(head: HTTPResponse(status: .notModified, headerFields: fields), body: .none)
+                return .response(
+                    AvatarResponse(head: HTTPResponse(status: .notModified, headerFields: fields), body: .none)
+                )
             }
-            fields[.contentType] = picture.mediaType
+            fields[.contentType] = sent.mediaType
             fields[.acceptRanges] = "bytes"
             // A range is defined for GET only (RFC 9110 section 14.2).
             let part = request.method == .get ? conditions.part(request.headerFields, now: now) : .whole
-            guard let body = try body(of: picture, part) else { continue }
-            return AvatarResponse(head: head(part, of: picture, fields), body: body)
+            guard let body = try body(of: image, part) else { continue }
+            return .response(AvatarResponse(head: head(part, of: sent, fields), body: body))
         }
-        return nil
+        return .nothing
+    }
+
+    /// The image to send for `original`; `nil` if it has metadata that must not be sent.
+    private func given(
+        _ original: StoredPicture,
+        as rendition: Rendition?,
+        addressedBy digest: String?
+    ) throws -> GivenImage? {
+        let namesOriginal = digest == original.sha256
+        if original.hasMetadata == false || servesMetadata && (digest == nil || namesOriginal) {
+            return try given(original, as: rendition)
+        }
+        if namesOriginal {
+            // Its path is the digest of the image without its metadata, unless a closer look finds none.
+            guard original.hasMetadata == nil, try withoutMetadata(original)?.sent.sha256 == digest else { return nil }
+            return try given(original, as: rendition)
+        }
+        if let rendition, case let made = try picture(original, as: rendition), made.isRendition {
+            let copy = try store.storedWithoutMetadata(original)
+            return GivenImage(original: original, sent: made, addressed: copy?.isRendition == false ? copy : nil)
+        }
+        return try withoutMetadata(original)
+    }
+
+    /// The image to send for `original`, which may be sent as it is.
+    private func given(_ original: StoredPicture, as rendition: Rendition?) throws -> GivenImage {
+        let sent = try rendition.map { try picture(original, as: $0) } ?? original
+        return GivenImage(original: original, sent: sent, addressed: original)
+    }
+
+    /// The image to send for `original`, which has metadata or may have some; `nil` if it cannot be taken out.
+    ///
+    /// - Throws: `PreparationNeeded` if it must be made first.
+    private func withoutMetadata(_ original: StoredPicture) throws -> GivenImage? {
+        if let stored = try store.storedWithoutMetadata(original) {
+            return GivenImage(original: original, sent: stored, addressed: stored.isRendition ? nil : stored)
+        }
+        guard let prepared, prepared.original == original.sha256 else {
+            throw PreparationNeeded(kind: .withoutMetadata, picture: original)
+        }
+        return switch prepared.image {
+        case .stored(let image):
+            GivenImage(original: original, sent: image, addressed: image.isRendition ? nil : image)
+        case .open(let open): GivenImage(original: original, sent: open.picture, open: open)
+        case .none: nil
+        }
     }
 
     /// The rendition of `original`, or `original` if the rendition cannot be made.
     private func picture(_ original: StoredPicture, as rendition: Rendition) throws -> StoredPicture {
         if let made = try store.rendition(rendition, of: original) { return made }
         guard givesOriginals || store.configuration.renditions == nil else {
-            throw RenditionNeeded(rendition: rendition, picture: original)
+            throw PreparationNeeded(kind: .rendition(rendition), picture: original)
         }
         return original
     }
@@ -140,15 +230,15 @@ extension AvatarResponder {
         }
     }
 
-    /// The bytes of a part of `picture`, in memory if they are few; `nil` if the file is missing.
-    private func body(of picture: StoredPicture, _ part: Conditions.Part) throws -> AvatarResponse.Body? {
+    /// The bytes of a part of `image`, in memory if they are few; `nil` if the file is missing.
+    private func body(of image: GivenImage, _ part: Conditions.Part) throws -> AvatarResponse.Body? {
         let range: Range<Int>
         switch part {
-        case .whole: range = 0..<picture.sizeBytes
+        case .whole: range = 0..<image.sent.sizeBytes
         case .range(let asked): range = asked
         case .unsatisfiable: return AvatarResponse.Body.none
         }
-        guard let open = try store.open(picture) else { return nil }
+        guard let open = try image.open ?? store.open(image.sent) else { return nil }
         guard range.count <= Self.mostBytesAtOnce else { return .file(open, range) }
         let bytes = try open.bytes(at: range.lowerBound, count: range.count)
         return bytes.count == range.count ? .bytes(bytes) : nil

@@ -7,7 +7,10 @@ public import Logging
 ///
 /// It is not a server. A server that uses swift-http-types passes each request to `respond(to:)`, and sends the head and the
 /// pieces of the body that it returns. Responses come from the store alone: a client cannot make the store send a request to
-/// an origin, and nothing is written but the times of accesses and renditions.
+/// an origin, and nothing is written but the times of accesses, renditions and copies without metadata.
+///
+/// An image is sent without its metadata, unless `Configuration.servesMetadata` or `Setting.servesMetadata` says otherwise. The
+/// digest in its path and in its ETag is that of the bytes sent.
 ///
 /// ```swift
 /// let responder = AvatarResponder(store: store)
@@ -26,6 +29,9 @@ public struct AvatarResponder: Sendable {
         /// Whether `/avatar/HASH` responds like Libravatar and Gravatar: a client that knows an address gets the picture of
         /// its contact. It finds the contacts that syncs recorded while `Setting.keepAddresses` was 1. Default: false.
         public var answersLibravatar: Bool
+        /// Whether images are sent as they are stored, with their metadata, even if `Setting.servesMetadata` is 0. Default:
+        /// false.
+        public var servesMetadata: Bool
         /// The log for errors of the store. Default: a logger with the label `avatars.http`.
         public var logger: Logger
 
@@ -34,11 +40,13 @@ public struct AvatarResponder: Sendable {
             token: String? = nil,
             allowedOrigin: String? = nil,
             answersLibravatar: Bool = false,
+            servesMetadata: Bool = false,
             logger: Logger = Logger(label: "avatars.http")
         ) {
             self.token = token
             self.allowedOrigin = allowedOrigin
             self.answersLibravatar = answersLibravatar
+            self.servesMetadata = servesMetadata
             self.logger = logger
         }
     }
@@ -48,6 +56,11 @@ public struct AvatarResponder: Sendable {
     private let watch: IndexWatch
     /// Whether a response has the original if its rendition is not made.
     private(set) var givesOriginals = false
+    /// The image without metadata that was made for the response, by the digest of its original.
+    private(set) var prepared: (original: String, image: ImageWithoutMetadata)?
+    /// The number of preparations for one response: a rendition, a copy of the original in its place, and once more if the
+    /// image was replaced meanwhile.
+    private static let mostPreparations = 4
 
     /// A responder on `store`. The caller owns the store, and closes it after the last response is sent.
     ///
@@ -68,46 +81,59 @@ public struct AvatarResponder: Sendable {
     }
 
     /// The response to `request`. The call takes microseconds, and blocks for the index and the disk like every read of the
-    /// store. Only a rendition that is not made yet takes longer, usually milliseconds.
+    /// store. Only a rendition or a copy without metadata that is not made yet takes longer, usually milliseconds.
     ///
     /// The call never throws. An invalid request gets a status and a problem document (RFC 9457). An error of the store gives
     /// 503, another error 500; only the log has its message.
     ///
     /// The time of the access to a picture is written to the index later, with others; a process that is killed may lose
     /// those of the last five minutes. A request for a size or a format also writes the rendition, if the store has a decoder.
-    /// If the rendition cannot be made, the response has the original, and the reason is in the log. Nothing else is written.
+    /// If the rendition cannot be made, the response has the original, and the reason is in the log. The first request for an
+    /// image with metadata writes the copy without it. Nothing else is written.
     /// - Parameter request: the method, the path with its query as the client sent it, and the fields. The path must not be
     ///   decoded. A body of the request does not matter.
     public func respond(to request: HTTPRequest) async -> AvatarResponse {
-        switch attempt(request) {
-        case .response(let response): return response
-        case .needs(let rendition, let picture):
-            var last = self
-            do {
+        var responder = self
+        for _ in 0..<Self.mostPreparations {
+            switch responder.attempt(request) {
+            case .response(let response): return response
+            case .needs(let preparation): await responder.prepare(preparation)
+            }
+        }
+        guard case .response(let response) = responder.attempt(request) else {
+            return refusal(.serviceUnavailable, "The image cannot be prepared now. Try again.")
+        }
+        return response
+    }
+
+    /// Makes what a response needs. If that fails, the response does without it, and the next request tries again.
+    private mutating func prepare(_ preparation: PreparationNeeded) async {
+        let picture = preparation.picture
+        do {
+            switch preparation.kind {
+            case .rendition(let rendition):
+                givesOriginals = true
                 _ = try await store.makeRendition(rendition, of: picture)
-            } catch is CancellationError {
-                // The client has gone. The next request tries again.
-            } catch {
-                // The response has the original, and the next request tries again.
-                configuration.logger.warning("rendition not made", metadata: ["error": "\(error)"])
+            case .withoutMetadata:
+                guard let image = try await store.removingMetadata(from: picture) else { return }
+                prepared = (picture.sha256, image)
             }
-            last.givesOriginals = true
-            guard case .response(let response) = last.attempt(request) else {
-                return refusal(.serviceUnavailable, "The rendition cannot be made now. Try again.")
-            }
-            return response
+        } catch is CancellationError {
+            // The client has gone.
+        } catch {
+            configuration.logger.warning("image not prepared", metadata: ["error": "\(error)"])
         }
     }
 
-    /// The response to `request`, as `respond(to:)`; `nil` if a rendition must be made first.
+    /// The response to `request`, as `respond(to:)`; `nil` if a rendition or a copy must be made first.
     package func respondAtOnce(to request: HTTPRequest) -> AvatarResponse? {
         if case .response(let response) = attempt(request) { response } else { nil }
     }
 
     private enum Attempt {
         case response(AvatarResponse)
-        /// A rendition must be made first.
-        case needs(Rendition, StoredPicture)
+        /// A rendition or a copy without metadata must be made first.
+        case needs(PreparationNeeded)
     }
 
     private func attempt(_ request: HTTPRequest) -> Attempt {
@@ -116,7 +142,7 @@ public struct AvatarResponder: Sendable {
             configuration.logger.debug("responded", metadata: Self.facts(request, response))
             return .response(request.method == .head ? response.withoutContent : response)
         } catch {
-            return .needs(error.rendition, error.picture)
+            return .needs(error)
         }
     }
 
@@ -152,7 +178,7 @@ public struct AvatarResponder: Sendable {
         return response
     }
 
-    private func answer(_ request: HTTPRequest) throws(RenditionNeeded) -> AvatarResponse {
+    private func answer(_ request: HTTPRequest) throws(PreparationNeeded) -> AvatarResponse {
         guard let target = request.path.flatMap(RequestTarget.init) else {
             return .problem(.badRequest, "The request target is not a valid path in UTF-8.")
         }
@@ -168,7 +194,7 @@ public struct AvatarResponder: Sendable {
         }
         do {
             return try route(target, request)
-        } catch let needed as RenditionNeeded {
+        } catch let needed as PreparationNeeded {
             throw needed
         } catch {
             return failure(error)
@@ -264,6 +290,9 @@ public struct AvatarResponder: Sendable {
         }
     }
 
+    /// Whether images are sent with their metadata.
+    var servesMetadata: Bool { configuration.servesMetadata || watch.servesMetadata }
+
     /// The caches that may keep an image named by its digest: shared ones too, unless a token is needed.
     var imageVisibility: String { configuration.token == nil ? "public" : "private" }
 
@@ -273,8 +302,15 @@ public struct AvatarResponder: Sendable {
     }
 }
 
-/// Thrown for a response with a rendition that is not made yet.
-struct RenditionNeeded: Error {
-    let rendition: Rendition
+/// Thrown for a response with an image that is not made yet.
+struct PreparationNeeded: Error {
+    enum Kind {
+        case rendition(Rendition)
+        /// The image without its metadata, or whether it has any.
+        case withoutMetadata
+    }
+
+    let kind: Kind
+    /// The original.
     let picture: StoredPicture
 }

@@ -50,17 +50,20 @@ public struct AvatarResponse: Sendable {
     /// A problem in the form of RFC 9457, for programs.
     ///
     /// - Parameter detail: a sentence for a person. It must not tell a path of the server.
+    /// - Parameter reason: a word for programs; `nil` for none.
     /// - Parameter next: the number from which a reader of the changes continues after it has looked at all contacts.
     static func problem(
         _ status: HTTPResponse.Status,
         _ detail: String,
         fields: HTTPFields = [:],
+        reason: String? = nil,
         startOverFrom next: Int64? = nil
     ) -> AvatarResponse {
         let problem = Problem(
             title: status.reasonPhrase,
             status: status.code,
             detail: detail,
+            reason: reason,
             startOver: next == nil ? nil : true,
             next: next
         )
@@ -71,6 +74,8 @@ public struct AvatarResponse: Sendable {
         let title: String
         let status: Int
         let detail: String
+        // Only of an image that is held back.
+        let reason: String?
         // Only of `/changes`.
         let startOver: Bool?
         let next: Int64?

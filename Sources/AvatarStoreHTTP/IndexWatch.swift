@@ -2,14 +2,14 @@ import AvatarStore
 import Synchronization
 
 /// Notices that the index of a store was moved, replaced or upgraded under the server. Reads would go on from the old file
-/// for ever, because it is open.
+/// for ever, because it is open. With each check it reads the setting that lets metadata out.
 final class IndexWatch: Sendable {
     /// The time for which a check counts. A check costs about as much as a look-up.
     private static let lifetime = Duration.milliseconds(100)
 
     private let store: AvatarStore
-    /// When the last check was made that found the index in its place.
-    private let checked = Mutex<ContinuousClock.Instant?>(nil)
+    /// When the last check was made that found the index in its place, and the setting at that time.
+    private let checked = Mutex<(time: ContinuousClock.Instant, servesMetadata: Bool)?>(nil)
 
     init(_ store: AvatarStore) {
         self.store = store
@@ -20,8 +20,12 @@ final class IndexWatch: Sendable {
     /// - Throws: `indexWasReplaced`, `indexWasUpgraded`; an error of the index.
     func requireCurrent() throws {
         let now = ContinuousClock.now
-        if let last = checked.withLock({ $0 }), now - last < Self.lifetime { return }
+        if let last = checked.withLock({ $0?.time }), now - last < Self.lifetime { return }
         try store.requireCurrentIndex()
-        checked.withLock { $0 = now }
+        let servesMetadata = try store.value(of: .servesMetadata) == 1
+        checked.withLock { $0 = (now, servesMetadata) }
     }
+
+    /// Whether `Setting.servesMetadata` was 1 at the last check.
+    var servesMetadata: Bool { checked.withLock { $0?.servesMetadata ?? false } }
 }

@@ -78,11 +78,13 @@ package struct RenditionSource: Sendable {
     package var file: Int64
     /// The size, format and fit, as the index names them.
     package var spec: String
-    /// The ThumbHash of the original.
+    /// The ThumbHash of the original; empty for a copy without metadata.
     package var thumbHash: [UInt8]
+    /// Whether a decoder made it.
+    package var isDecoded: Bool
 
-    package init(file: Int64, spec: String, thumbHash: [UInt8]) {
-        (self.file, self.spec, self.thumbHash) = (file, spec, thumbHash)
+    package init(file: Int64, spec: String, thumbHash: [UInt8], isDecoded: Bool = true) {
+        (self.file, self.spec, self.thumbHash, self.isDecoded) = (file, spec, thumbHash, isDecoded)
     }
 }
 

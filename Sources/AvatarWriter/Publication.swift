@@ -259,7 +259,7 @@ struct Publication {
         try transaction.insertRendition(source.spec, of: source.file, file: file)
         // Record the use of the original last, because its eviction deletes its renditions too.
         try transaction.touch(fileID: source.file, microseconds: accesses.nextTime())
-        try transaction.forgetUndecodable(source.file)
+        if source.isDecoded { try transaction.forgetUndecodable(source.file) }
         // Another process may have made the rendition with other bytes. This file is not used then.
         release(file)
         if !source.thumbHash.isEmpty { try transaction.setThumbHash(source.thumbHash, ofFile: source.file) }
@@ -294,12 +294,18 @@ struct Publication {
         published.insert(path)
         let record = FileRecord(unlisted: path, in: image.storageClass, image.sizeBytes, image.image)
         guard let damaged = existing?.id else {
-            return try transaction.insertFile(record, sha256: image.sha256, lastAccessMicroseconds: lastAccess)
+            return try transaction.insertFile(
+                record,
+                sha256: image.sha256,
+                hasMetadata: image.image.hasMetadata,
+                lastAccessMicroseconds: lastAccess
+            )
         }
         let uses = [try transaction.lastAccess(ofFile: damaged), accesses.gatheredTime(ofFile: damaged), lastAccess]
         let healed = try transaction.insertFile(
             record,
             sha256: image.sha256,
+            hasMetadata: image.image.hasMetadata,
             lastAccessMicroseconds: uses.compactMap(\.self).max() ?? lastAccess,
             inPlaceOf: damaged,
             holder: places.holder.name

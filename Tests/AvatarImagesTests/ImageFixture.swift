@@ -12,6 +12,8 @@ struct ImageFixture: CustomTestStringConvertible, Sendable {
     let neededByteCount: Int?
     /// The pixels before a crop; `nil` if the picture is not cropped.
     let uncroppedPixelCount: Int?
+    /// Whether the encoder wrote more than the image.
+    let hasMetadata: Bool
 
     var testDescription: String { name }
 
@@ -21,7 +23,8 @@ struct ImageFixture: CustomTestStringConvertible, Sendable {
         width: Int = 40,
         height: Int = 30,
         neededByteCount: Int? = nil,
-        uncroppedPixelCount: Int? = nil
+        uncroppedPixelCount: Int? = nil,
+        hasMetadata: Bool = false
     ) {
         self.name = name
         self.format = format
@@ -29,10 +32,11 @@ struct ImageFixture: CustomTestStringConvertible, Sendable {
         self.height = height
         self.neededByteCount = neededByteCount
         self.uncroppedPixelCount = uncroppedPixelCount
+        self.hasMetadata = hasMetadata
     }
 
     var description: ImageDescription {
-        ImageDescription(format: format, width: width, height: height)
+        ImageDescription(format: format, width: width, height: height, hasMetadata: hasMetadata)
     }
 
     /// The content of the file.
@@ -58,7 +62,7 @@ struct ImageFixture: CustomTestStringConvertible, Sendable {
             ImageFixture("jpeg-arithmetic.jpg", .jpeg),
             ImageFixture("jpeg-grey.jpg", .jpeg),
             ImageFixture("jpeg-cmyk.jpg", .jpeg),
-            ImageFixture("jpeg-exif-thumbnail.jpg", .jpeg),
+            ImageFixture("jpeg-exif-thumbnail.jpg", .jpeg, hasMetadata: true),
             ImageFixture("gif-87a.gif", .gif),
             ImageFixture("gif-interlaced.gif", .gif),
             ImageFixture("gif-animated.gif", .gif),
@@ -66,7 +70,7 @@ struct ImageFixture: CustomTestStringConvertible, Sendable {
             ImageFixture("webp-lossy.webp", .webp),
             ImageFixture("webp-lossless.webp", .webp),
             ImageFixture("webp-alpha.webp", .webp),
-            ImageFixture("webp-metadata.webp", .webp),
+            ImageFixture("webp-metadata.webp", .webp, hasMetadata: true),
             ImageFixture("webp-animated.webp", .webp),
             ImageFixture("webp-animated-lossless.webp", .webp),
             ImageFixture("avif-still.avif", .avif),
@@ -78,7 +82,7 @@ struct ImageFixture: CustomTestStringConvertible, Sendable {
             ImageFixture("avif-clap-irot.avif", .avif, width: 20, height: 32, uncroppedPixelCount: 1200),
             ImageFixture("heic-still.heic", .heic),
             ImageFixture("heic-alpha.heic", .heic),
-            ImageFixture("heic-thumbnail.heic", .heic, width: 128, height: 96),
+            ImageFixture("heic-thumbnail.heic", .heic, width: 128, height: 96, hasMetadata: true),
             // The first image is the primary one; the second is larger.
             ImageFixture("heic-two-images.heic", .heic),
             // Coded as 64 x 64.
@@ -99,10 +103,10 @@ struct ImageFixture: CustomTestStringConvertible, Sendable {
             ImageFixture("tiff-jpeg.tiff", .tiff),
             ImageFixture("tiff-tiles.tiff", .tiff),
             // The parser ignores the second page, at the end of the file.
-            ImageFixture("tiff-pages.tiff", .tiff, neededByteCount: 3334),
-            ImageFixture("jpeg2000-box.jp2", .jpeg2000),
-            ImageFixture("jpeg2000-tiles.jp2", .jpeg2000),
-            ImageFixture("jpeg2000-codestream.j2k", .jpeg2000),
+            ImageFixture("tiff-pages.tiff", .tiff, neededByteCount: 3334, hasMetadata: true),
+            ImageFixture("jpeg2000-box.jp2", .jpeg2000, hasMetadata: true),
+            ImageFixture("jpeg2000-tiles.jp2", .jpeg2000, hasMetadata: true),
+            ImageFixture("jpeg2000-codestream.j2k", .jpeg2000, hasMetadata: true),
             // The file ends with a line feed, which the image does not need.
             ImageFixture("svg-cairo.svg", .svg, neededByteCount: 559),
         ]

@@ -23,7 +23,7 @@ struct WebPParserTests {
         let metadata = chunk("EXIF", [1, 2, 3])
         let bytes = file(canvas, metadata, lossless(width: 4, height: 3))
 
-        #expect(try inspect(bytes) == ImageDescription(format: .webp, width: 4, height: 3))
+        #expect(try inspect(bytes) == ImageDescription(format: .webp, width: 4, height: 3, hasMetadata: true))
     }
 
     @Test func canvasNeedsAPictureThatFits() throws {

@@ -25,8 +25,10 @@ import Testing
             "on-change", "on-change-timeout",
         ]),
         "fetch": origin.union(shared).union(["json", "policy", "class", "retry-failed"]),
-        "get": origin.union(shared).union(["output", "policy", "class", "contact", "placeholder"]).union(sizes),
-        "path": sizes.union(["json", "contact"]),
+        "get": origin.union(shared).union([
+            "output", "policy", "class", "contact", "placeholder", "without-metadata",
+        ]).union(sizes),
+        "path": sizes.union(["json", "contact", "without-metadata"]),
         "save": ["json", "name", "contact", "class"],
         "list": [
             "json", "class", "state", "host", "owner", "contact", "name", "without-contact", "sort", "reverse", "limit",
@@ -55,11 +57,12 @@ import Testing
         "export": sizes.union([
             "json", "html", "as-vcard", "mirror", "names", "delete-foreign", "dry-run", "file-mode", "class", "owner",
             "contact",
-            "progress",
+            "progress", "without-metadata",
         ]),
         "import": ["json", "class", "by-name", "dry-run", "progress"],
         "serve": origin.union(shared).union([
-            "listen", "socket", "sync", "sync-file", "class", "format", "column", "every", "prune", "token-file",
+            "listen", "socket", "with-metadata", "sync", "sync-file", "class", "format", "column", "every", "prune",
+            "token-file",
             "allow-origin",
             "libravatar", "decode-without-sandbox", "allow-host", "email-source",
             "email-recheck", "per-client", "user", "password-file", "netrc-file", "book", "full", "on-change",
@@ -121,7 +124,8 @@ import Testing
         (
             ["show", "URL"],
             overview.union([
-                "filePresent", "sha256", "mediaType", "width", "height", "lastModified", "responseFields", "fetchedAt",
+                "filePresent", "sha256", "hasMetadata", "mediaType", "width", "height", "lastModified",
+                "responseFields", "fetchedAt",
                 "nextCheck", "failure", "failureMessage", "failureCount", "sharedWith", "evictedAfterFiles",
                 "thumbHash",
                 "reasons",
@@ -141,9 +145,8 @@ import Testing
                 "minimumFreshness",
                 "maximumFreshness",
                 "defaultFreshness", "maxAgeWithoutFetch", "keepUnowned", "keepNames", "keepAddresses",
-                "goneConfirmations", "connections", "perHost", "allowPrivateNetwork", "userAgent", "caFile",
-                "volatileQuery",
-                "evicted",
+                "goneConfirmations", "serveMetadata", "connections", "perHost", "allowPrivateNetwork", "userAgent",
+                "caFile", "volatileQuery", "evicted",
                 "bytesFreed",
             ]
         ),
@@ -165,7 +168,7 @@ import Testing
         (["migrate", "--dry-run"], ["schemaVersion", "applied", "pending"]),
         (["backup", "copy"], copied), (["restore", "copy", "--store", "other"], copied.union(["lostDocuments"])),
         (["export", "out"], ["images", "bytes", "missing"]),
-        (["export", "site", "--html"], ["images", "bytes", "missing", "pages"]),
+        (["export", "site", "--html"], ["images", "bytes", "missing", "pages", "withheld"]),
         (
             ["export", "cards", "--size", "64", "--as-vcard"],
             ["images", "bytes", "missing", "originals", "cards", "withoutCard"]

@@ -94,6 +94,11 @@ public struct Setting: Hashable, Sendable {
     /// Default: 0.
     public static let goneConfirmations = Setting("gone-confirmations", default: 0, in: 0...1000, .count)
 
+    // MARK: Images for others
+
+    /// Whether `avatars serve`, `export --html` and `export --as-vcard` give images with their metadata. Default: 0, without.
+    public static let servesMetadata = Setting("serve-metadata", default: 0, in: 0...1, .boolean)
+
     // MARK: Network
 
     /// The most requests at once of a program that takes its network options from the store. Default: 256.
@@ -109,7 +114,7 @@ public struct Setting: Hashable, Sendable {
         minimumFreshness,
         maximumFreshness,
         defaultFreshness, maximumAgeWithoutFetch, keepUnlinked, keepNames, keepAddresses,
-        goneConfirmations, connections, connectionsPerHost, allowsPrivateNetworks,
+        goneConfirmations, servesMetadata, connections, connectionsPerHost, allowsPrivateNetworks,
     ]
 
     /// The setting with the given name; `nil` for an unknown one.

@@ -11,6 +11,8 @@ package struct PictureRecord: Sendable {
     package let sha256: [UInt8]
     /// When the file was published.
     package let published: Timestamp
+    /// Whether the file holds metadata; `nil` if no program has looked at it yet.
+    package let hasMetadata: Bool?
 
     /// The picture in a row with `AvatarIndex.pictureColumns`.
     fileprivate init(_ row: borrowing Row) {
@@ -18,6 +20,7 @@ package struct PictureRecord: Sendable {
         fileID = row.integer("file_id")
         sha256 = row.blob("sha256")
         published = Timestamp(milliseconds: row.integer("last_access_us") / 1000)
+        hasMetadata = row.optionalInteger("has_metadata").map { $0 != 0 }
     }
 }
 
@@ -105,6 +108,31 @@ extension AvatarIndex {
         }
     }
 
+    /// The picture of whose file the rendition `spec` has this SHA-256; `nil` if no rendition has it.
+    package func picture(withRendition spec: String, ofDigest sha256: [UInt8]) throws -> PictureRecord? {
+        try readers.read { connection in
+            try connection.firstRow(
+                """
+                SELECT \(Self.pictureColumns) FROM file AS copy
+                JOIN rendition ON rendition.file_id = copy.id AND rendition.spec = ?1
+                JOIN file ON file.id = rendition.original_id JOIN avatar ON avatar.file_id = file.id
+                WHERE copy.storage_class IN (0, 1) AND copy.sha256 = ?2 ORDER BY avatar.id LIMIT 1
+                """,
+                [spec, sha256]
+            ) { PictureRecord($0) }
+        }
+    }
+
+    /// Whether the file holds metadata; `nil` if no program has looked at it yet, or it is not published.
+    package func hasMetadata(ofFile id: Int64) throws -> Bool? {
+        try readers.read { connection in
+            try connection.firstRow("SELECT has_metadata FROM file WHERE id = ?", [id]) { row in
+                row.optionalInteger("has_metadata").map { $0 != 0 }
+            } ?? nil
+        }
+    }
+
     /// The columns of a `PictureRecord`. The row of a file has the time of its publication; later uses are in `access`.
-    private static let pictureColumns = "avatar.key, avatar.file_id, file.sha256, file.last_access_us"
+    private static let pictureColumns =
+        "avatar.key, avatar.file_id, file.sha256, file.last_access_us, file.has_metadata"
 }

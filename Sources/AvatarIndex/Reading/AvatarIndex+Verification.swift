@@ -9,6 +9,8 @@ package struct IndexedFile: Hashable, Sendable {
     package let sha256: [UInt8]
     /// Whether an entry uses it.
     package let isUsed: Bool
+    /// Whether it holds metadata; `nil` if no program has looked at it yet.
+    package let hasMetadata: Bool?
 }
 
 // Reads of a verification. Each call sees the index in one state; between two calls other processes may change it.
@@ -111,7 +113,8 @@ extension AvatarIndex {
     private static let indexedFileSQL = """
         SELECT \(FileRecord.columns), sha256,
             EXISTS (SELECT 1 FROM avatar WHERE avatar.file_id = file.id)
-            OR EXISTS (SELECT 1 FROM rendition WHERE file_id = file.id AND original_id <> file.id) AS is_used
+            OR EXISTS (SELECT 1 FROM rendition WHERE file_id = file.id AND original_id <> file.id) AS is_used,
+            has_metadata
         FROM file
 
         """
@@ -148,6 +151,11 @@ extension AvatarIndex {
 extension IndexedFile {
     /// The file in a row of `AvatarIndex.indexedFileSQL`.
     fileprivate init(_ row: borrowing Row) {
-        self.init(file: FileRecord(row), sha256: row.blob("sha256"), isUsed: row.bool("is_used"))
+        self.init(
+            file: FileRecord(row),
+            sha256: row.blob("sha256"),
+            isUsed: row.bool("is_used"),
+            hasMetadata: row.optionalInteger("has_metadata").map { $0 != 0 }
+        )
     }
 }

@@ -58,6 +58,7 @@ struct NumberColumn {
         columns("file", "size_bytes", IndexNumber.bytes, .forgetFile),
         columns("file", "width height", IndexNumber.count, .forgetFile),
         columns("file", "last_access_us", IndexNumber.microseconds, .set("0")),
+        columns("file", "has_metadata", IndexNumber.flag, .set("NULL")),
         columns("avatar", "id host_id", IndexNumber.id, .delete),
         columns("avatar", "storage_class is_low_data", IndexNumber.flag, .set("0")),
         // Without validators, so that the next response has the image.

@@ -13,7 +13,8 @@ final class CommitWatch {
     static let watched = WatchedColumns(
         updates: [
             "avatar": .only(["key", "file_id", "fresh_until_ms", "is_low_data", "thumb_hash"]),
-            "file": .allBut([]),
+            // Hits do not tell whether the file holds metadata.
+            "file": .allBut(["has_metadata"]),
         ],
         deletions: ["avatar"],
         rowIDs: ["avatar": "id", "file": "id"]

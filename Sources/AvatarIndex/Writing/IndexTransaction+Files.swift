@@ -74,17 +74,25 @@ extension IndexTransaction {
     }
 
     /// Publishes `file`, whose `id` is ignored, and returns its row id.
-    package func insertFile(_ file: FileRecord, sha256: [UInt8], lastAccessMicroseconds: Int64) throws -> Int64 {
+    ///
+    /// - Parameter hasMetadata: whether it holds metadata; `nil` if that is not known.
+    package func insertFile(
+        _ file: FileRecord,
+        sha256: [UInt8],
+        hasMetadata: Bool?,
+        lastAccessMicroseconds: Int64
+    ) throws -> Int64 {
         try run(
             KeepsHits(
                 """
-                INSERT INTO file (storage_class, sha256, path, size_bytes, media_type, width, height, last_access_us)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO file (
+                    storage_class, sha256, path, size_bytes, media_type, width, height, last_access_us, has_metadata
+                ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
             ),
             [
                 file.storageClass.code, sha256, file.path, file.sizeBytes, file.mediaType, file.width, file.height,
-                lastAccessMicroseconds,
+                lastAccessMicroseconds, hasMetadata.map { Int64($0 ? 1 : 0) },
             ]
         )
         totals.addFile(file.storageClass, bytes: file.sizeBytes)
@@ -99,6 +107,7 @@ extension IndexTransaction {
     package func insertFile(
         _ file: FileRecord,
         sha256: [UInt8],
+        hasMetadata: Bool?,
         lastAccessMicroseconds: Int64,
         inPlaceOf damaged: Int64,
         holder: String
@@ -107,9 +116,19 @@ extension IndexTransaction {
         // The row of a file does not change, and no second one may have its digest.
         try run(ChangesHits("UPDATE avatar SET file_id = NULL WHERE file_id = ?"), [damaged])
         let retired = try retireFile(id: damaged, absence: nil, holder: holder)
-        let id = try insertFile(file, sha256: sha256, lastAccessMicroseconds: lastAccessMicroseconds)
+        let id = try insertFile(
+            file,
+            sha256: sha256,
+            hasMetadata: hasMetadata,
+            lastAccessMicroseconds: lastAccessMicroseconds
+        )
         for user in users { try run(ChangesHits("UPDATE avatar SET file_id = ? WHERE id = ?"), [id, user]) }
         return (id, retired)
+    }
+
+    /// Records whether the file holds metadata. Does nothing if it is no longer published.
+    package func setHasMetadata(_ hasMetadata: Bool, ofFile id: Int64) throws {
+        try run(KeepsHits("UPDATE file SET has_metadata = ? WHERE id = ?"), [Int64(hasMetadata ? 1 : 0), id])
     }
 
     /// Removes the file's row and names the file as pending for `holder`, which unlinks it after the commit.

@@ -91,13 +91,15 @@ package struct RenditionWork: Sendable {
 
     private func make(with maker: any RenditionMaker) async throws -> Outcome {
         guard let file = try parts.roots.open(original.file) else { return .lost }
-        let made: MadeRendition
+        var made: MadeRendition
         do {
             made = try await maker.make(rendition, from: file.descriptor)
         } catch let error as RenditionError {
             return try await record(error, of: maker)
         }
         withExtendedLifetime(file) {}
+        // A rendition has no metadata, whatever its maker does.
+        made.bytes = try MetadataRemoval.strip(made.bytes) ?? made.bytes
         guard let writable else { return .made(made) }
         let limits = try parts.limits()
         // The decoder is not trusted, so its output is inspected like any image.

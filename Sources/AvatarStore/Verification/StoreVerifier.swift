@@ -52,6 +52,8 @@ actor StoreVerifier {
     private var foldersSearched = 0
     /// Findings that are not repaired and reported yet.
     private var found: [Finding] = []
+    /// Whether files hold metadata that the index did not know of, by row id; not recorded yet.
+    private var looked: [Int64: Bool] = [:]
     /// Published paths outside the folder of their digest.
     private var strayPaths: [StorageClass: Set<String>] = [:]
 
@@ -161,7 +163,7 @@ actor StoreVerifier {
                 try check(file, among: paths[file.file.path] ?? [])
             }
             try Task.checkCancellation()
-            if found.count >= Self.batchSize { try await settle() }
+            if max(found.count, looked.count) >= Self.batchSize { try await settle() }
         }
         try await settle()
     }
@@ -182,8 +184,17 @@ actor StoreVerifier {
     private func check(_ file: IndexedFile, among namesakes: [IndexedFile]) throws {
         report.checked += 1
         showProgress()
-        guard let fault = try fault(of: file, among: namesakes), try index.hasFile(id: file.file.id) else { return }
+        guard let fault = try fault(of: file, among: namesakes) else { return try lookForMetadata(in: file) }
+        guard try index.hasFile(id: file.file.id) else { return }
         found.append(.file(file, fault))
+    }
+
+    /// Finds out whether a sound file of an earlier version holds metadata, if that can be recorded.
+    private func lookForMetadata(in file: IndexedFile) throws {
+        guard writer != nil, depth == .full, file.hasMetadata == nil else { return }
+        try roots.files(of: file.file.storageClass).withSource(at: file.file.path) { source in
+            if let hasMetadata = try MetadataRemoval.hasMetadata(source) { looked[file.file.id] = hasMetadata }
+        }
     }
 
     /// The kind of the fault; `nil` if row and file agree.
@@ -248,6 +259,8 @@ actor StoreVerifier {
 
     /// Repairs the findings if asked to, and reports them.
     private func settle() async throws {
+        try await writer?.noteMetadata(looked)
+        looked = [:]
         let findings = found
         found = []
         guard !findings.isEmpty else { return }

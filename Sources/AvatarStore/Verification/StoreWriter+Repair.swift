@@ -35,6 +35,14 @@ extension StoreWriter {
         }
     }
 
+    /// Records which files hold metadata, by their row ids.
+    func noteMetadata(_ files: [Int64: Bool]) throws {
+        guard !files.isEmpty else { return }
+        try write { transaction in
+            for (id, hasMetadata) in files { try transaction.setHasMetadata(hasMetadata, ofFile: id) }
+        }
+    }
+
     /// Takes the files from rows that they contradict, in one transaction. Entries stay, and are fetched again.
     private func repairRows(_ findings: [Finding]) throws {
         for case .file(let file, let kind) in findings where file.file.storageClass == .documents {
@@ -161,6 +169,7 @@ extension StoreWriter {
             let healed = try transaction.insertFile(
                 document.record,
                 sha256: document.sha256,
+                hasMetadata: document.image.hasMetadata,
                 lastAccessMicroseconds: accesses.nextTime(),
                 inPlaceOf: published.id,
                 holder: places.holder.name
@@ -171,6 +180,7 @@ extension StoreWriter {
             file = try transaction.insertFile(
                 document.record,
                 sha256: document.sha256,
+                hasMetadata: document.image.hasMetadata,
                 lastAccessMicroseconds: accesses.nextTime()
             )
         }

@@ -83,10 +83,13 @@ struct ContactPageWriter {
     private func details(_ shown: Shown) throws -> AvatarDetails? {
         guard var details = try store.summary(of: shown.key, withEvictionOrder: false) else { return nil }
         guard let picture = shown.picture, details.sha256 != picture.sha256 else { return details }
+        // Without its metadata, an image has the size that it had.
+        if details.sha256 != picture.original || details.mediaType != picture.mediaType {
+            (details.width, details.height) = (nil, nil)
+        }
         details.sha256 = picture.sha256
         details.mediaType = picture.mediaType
         details.overview.sizeBytes = picture.sizeBytes
-        (details.width, details.height) = (nil, nil)
         return details
     }
 

@@ -3,7 +3,7 @@ public import AvatarMaintenance
 public import AvatarStore
 
 extension AvatarStore {
-    /// Copies each stored image that matches `query` into `directory`, as `exportPictures(_:to:as:withCards:progress:)`
+    /// Copies each stored image that matches `query` into `directory`, as `exportPictures(_:to:as:withCards:withoutMetadata:progress:)`
     /// does, with pages for people: `index.html` shows all contacts with their pictures, and each contact has a page that
     /// explains the state of the picture. The pages need no server and no network, and link to each other by relative paths.
     ///
@@ -12,10 +12,13 @@ extension AvatarStore {
     /// `importPictures(from:in:named:progress:)` passes over. Memory does not grow with the number of contacts, and by about 50
     /// bytes for each image.
     ///
+    /// The images are written without their metadata, unless `Setting.servesMetadata` is 1. If metadata cannot be taken out of an
+    /// image and no rendition of it can be made, the pages show initials in its place.
+    ///
     /// - Parameter query: the images to export; its limit and position are ignored. Default: all.
     /// - Parameter directory: an absolute path. It is created if it is missing, and must be empty.
     /// - Parameter progress: called after each image.
-    /// - Throws: as `exportPictures(_:to:as:withCards:progress:)`. The files written so far are removed then.
+    /// - Throws: as `exportPictures(_:to:as:withCards:withoutMetadata:progress:)`. The files written so far are removed then.
     public func exportGallery(
         _ query: AvatarListQuery = AvatarListQuery(),
         to directory: String,

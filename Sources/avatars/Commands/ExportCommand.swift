@@ -20,6 +20,10 @@ struct ExportCommand: AsyncParsableCommand {
             With --html, index.html in the folder shows the contacts with their images, and a page for each contact \
             explains the state of the image. The pages need no server. avatars import ignores them.
 
+            With --without-metadata, images lose their EXIF, XMP, IPTC, comments and thumbnails, but no pixel. So do the images \
+            of --html and the cards of --as-vcard, unless the setting serve-metadata is true. An image whose metadata cannot be \
+            taken out becomes a rendition, or is left out.
+
             With --size, --format, --square or --max-bytes, the files are renditions: smaller images that are not stored. \
             If an image cannot be decoded, or no rendition fits --max-bytes, its original is exported.
 
@@ -94,6 +98,7 @@ struct ExportCommand: AsyncParsableCommand {
     )
     var fileMode: UInt32?
 
+    @OptionGroup var metadata: MetadataOptions
     @OptionGroup(title: "Sizes") var renditions: RenditionOptions
     @OptionGroup var progress: ProgressOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
@@ -135,16 +140,17 @@ struct ExportCommand: AsyncParsableCommand {
                 throw error
             }
         }
-        warn(missing: report.missing, originals: report.originals)
+        warn(missing: report.missing, originals: report.originals, withheld: report.withheld)
         if report.withoutCard > 0 {
             Message.warning(
-                "\(Wording.count(report.withoutCard, "contact")) without a card: the image is not JPEG, PNG or GIF, and no JPEG "
-                    + "could be made of it. The folder has the image."
+                "\(Wording.count(report.withoutCard, "contact")) without a card: the image is not JPEG, PNG or GIF, or has "
+                    + "metadata that cannot be taken out, and no JPEG could be made of it. The folder has the image."
             )
         }
         var fields = [
             "images": JSON(report.images), "bytes": JSON(report.bytes), "missing": JSON(report.missing),
         ]
+        if html || metadata.withoutMetadata { fields["withheld"] = JSON(report.withheld) }
         if html { fields["pages"] = JSON(report.pages) }
         if renditions.rendition != nil { fields["originals"] = JSON(report.originals) }
         if asVCard { fields.merge(["cards": JSON(report.cards), "withoutCard": JSON(report.withoutCard)]) { $1 } }
@@ -160,7 +166,14 @@ struct ExportCommand: AsyncParsableCommand {
         try await progress.display(self.store).during(ifInterrupted: "nothing is left in \(target); run it again") {
             try await html
                 ? store.exportGallery(query, to: target, progress: $0)
-                : store.exportPictures(query, to: target, as: renditions.rendition, withCards: asVCard, progress: $0)
+                : store.exportPictures(
+                    query,
+                    to: target,
+                    as: renditions.rendition,
+                    withCards: asVCard,
+                    withoutMetadata: metadata.withoutMetadata,
+                    progress: $0
+                )
         }
     }
 
@@ -171,13 +184,14 @@ struct ExportCommand: AsyncParsableCommand {
         var options = MirrorOptions(names: names, rendition: renditions.rendition, fileMode: fileMode)
         options.deletesForeign = deleteForeign
         options.isDryRun = dryRun
+        options.withoutMetadata = metadata.withoutMetadata
         let remains = dryRun ? "nothing was changed" : "run it again to finish \(target)"
         let report = try await store.withStore(.readOnly, configure: configure) { store in
             try await progress.display(self.store).during(ifInterrupted: remains) {
                 try await store.mirrorPictures(query, to: target, options: options, progress: $0)
             }
         }
-        warn(missing: report.missing, originals: report.originals)
+        warn(missing: report.missing, originals: report.originals, withheld: report.withheld)
         if let former = report.formerRendition, options.rendition == nil {
             Message.warning(
                 "The files of this mirror were renditions (\(former)), and \(dryRun ? "would become" : "are now") originals. To "
@@ -204,6 +218,7 @@ struct ExportCommand: AsyncParsableCommand {
             "names": JSON(report.names.rawValue), "formerNames": JSON(report.formerNames?.rawValue),
             "formerRendition": JSON(report.formerRendition),
         ]
+        if metadata.withoutMetadata { fields["withheld"] = JSON(report.withheld) }
         if dryRun {
             fields["filesToWrite"] = .array(report.filesToWrite.map { JSON($0) })
             fields["filesToDelete"] = .array(report.filesToDelete.map { JSON($0) })
@@ -237,17 +252,24 @@ struct ExportCommand: AsyncParsableCommand {
     /// Sets what the export needs of the store.
     private func configure(_ configuration: inout AvatarStore.Configuration) throws {
         renditions.apply(to: &configuration)
-        // The cards need a JPEG of some images.
-        if asVCard { renditions.decoder.apply(to: &configuration) }
+        metadata.apply(to: &configuration, renditions.decoder)
+        // The cards need a JPEG of some images, and pages one of an image whose metadata cannot be taken out.
+        if asVCard || html { renditions.decoder.apply(to: &configuration) }
         if let fileMode { configuration.fileMode = fileMode }
     }
 
     /// Warns of pictures that are not in the folder as they should be.
-    private func warn(missing: Int, originals: Int) {
+    private func warn(missing: Int, originals: Int, withheld: Int) {
         if missing > 0 {
             Message.warning(
                 "\(Wording.count(missing, "file")) of the store \(missing == 1 ? "is" : "are") missing, and "
                     + "so not in the folder; `avatars verify` names them, `avatars sync` fetches them again."
+            )
+        }
+        if withheld > 0 {
+            Message.warning(
+                "\(Wording.count(withheld, "image")) left out: \(withheld == 1 ? "it has" : "they have") metadata, which can only be "
+                    + "taken out of JPEG, PNG, GIF and WebP."
             )
         }
         if originals > 0 {

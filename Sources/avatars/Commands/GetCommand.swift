@@ -14,6 +14,10 @@ struct GetCommand: AsyncParsableCommand {
         discussion: """
             Fetches a URL that is not stored, unless --policy is offline. Exit code 1 if there is no image.
 
+            The image is as it is stored. With --without-metadata, it loses its EXIF, XMP, IPTC, comments and thumbnails, but no \
+            pixel. Metadata can be taken out of JPEG, PNG, GIF and WebP; another image with metadata becomes a rendition, \
+            or is exit code 1.
+
             Example: avatars get https://example.com/ada.png --output ada.png
             """
     )
@@ -40,6 +44,7 @@ struct GetCommand: AsyncParsableCommand {
     @Option(name: .customLong("class"), help: "The storage class of a fetched image.")
     var storage = FetchOptions.Storage.caches
 
+    @OptionGroup var metadata: MetadataOptions
     @OptionGroup(title: "Sizes") var renditions: RenditionOptions
     @OptionGroup(title: "Network") var origin: OriginOptions
     @OptionGroup(title: "Several machines") var shared: SharedTierOptions
@@ -63,9 +68,11 @@ struct GetCommand: AsyncParsableCommand {
             try await origin.apply(to: &configuration)
             try shared.apply(to: &configuration)
             renditions.apply(to: &configuration)
+            metadata.apply(to: &configuration, renditions.decoder)
         } _: { [options] store in
             do {
-                let image = try await StoreReads(store: store, options: options).image(of: try image.key(in: store))
+                let reads = StoreReads(store: store, options: options)
+                let image = try await metadata.image(of: try image.key(in: store), reads)
                 ImageResult(image.file).report()
                 if let reason = image.renditionFailure { Message.warning("Using the original: \(reason)") }
                 return image.bytes

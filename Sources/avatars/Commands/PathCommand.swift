@@ -14,6 +14,9 @@ struct PathCommand: MostlySynchronousCommand {
         discussion: """
             Exit code 1 if there is no file. This does not count as an access for eviction.
 
+            With --without-metadata, the file is a copy without EXIF, XMP, IPTC, comments and thumbnails, which the store makes \
+            if necessary and keeps. An image without metadata has no copy.
+
             With --size, --format, --square or --max-bytes, the file is a rendition: a smaller image, which the store \
             makes if necessary and keeps. If the image cannot be decoded, the path is that of the original. This counts as \
             an access.
@@ -26,17 +29,18 @@ struct PathCommand: MostlySynchronousCommand {
     /// The command sends no request, so an image that is not stored has no path.
     @OptionGroup var image: ImageArgument
 
+    @OptionGroup var metadata: MetadataOptions
     @OptionGroup(title: "Sizes") var renditions: RenditionOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
     /// Prints the absolute path of the image's file, without recording an access.
     ///
-    /// - Returns: false if the options request a rendition, which `run` prints.
+    /// - Returns: false if the options request a rendition or a copy, which `run` prints.
     /// - Throws: `noSuchEntry` if there is no file.
     func runAtOnce() throws -> Bool {
         try image.requireValid()
-        guard renditions.rendition == nil else { return false }
+        guard renditions.rendition == nil, !metadata.withoutMetadata else { return false }
         try store.withStoreToLookAt { store in
             let key = try image.key(in: store)
             guard let file = try store.localFile(for: key, recordsAccess: false) else {
@@ -47,12 +51,16 @@ struct PathCommand: MostlySynchronousCommand {
         return true
     }
 
-    /// Prints the path of a rendition, which is made if necessary.
+    /// Prints the path of a rendition or of a copy without metadata, which is made if necessary.
     ///
-    /// - Throws: `noSuchEntry` if there is no file; `overBudget` if there is no room for the rendition.
+    /// - Throws: `noSuchEntry` if there is no file; `overBudget` if there is no room for it.
     func run() async throws {
-        guard let rendition = renditions.rendition else { return }
-        try await store.withStore(.readWriteExisting, configure: { renditions.apply(to: &$0) }) { store in
+        let configure = { (configuration: inout AvatarStore.Configuration) in
+            renditions.apply(to: &configuration)
+            metadata.apply(to: &configuration, renditions.decoder)
+        }
+        try await store.withStore(.readWriteExisting, configure: configure) { store in
+            guard let rendition = renditions.rendition else { return try await writeCopy(in: store) }
             let key = try image.key(in: store)
             guard let picture = try store.storedFile(for: key) else { throw try noFile(key, in: store) }
             let options = FetchOptions(policy: .offline, mode: .offlineFirst, rendition: rendition)
@@ -63,9 +71,19 @@ struct PathCommand: MostlySynchronousCommand {
                     "The budget has no room for the rendition of \"\(key)\". Raise the budget, or use `avatars get`."
                 )
             }
+            guard file.rendition != nil || !metadata.withoutMetadata else { return try await writeCopy(in: store) }
             if let reason = file.renditionFailure { Message.warning("Using the original: \(reason)") }
             try write(key, path, ["rendition": JSON(file.rendition?.description ?? "original")])
         }
+    }
+
+    /// Prints the path of the image without its metadata.
+    private func writeCopy(in store: AvatarStore) async throws {
+        let key = try image.key(in: store)
+        guard let file = try await store.fileWithoutMetadata(for: key), let path = file.localFile else {
+            throw try noFile(key, in: store)
+        }
+        try write(key, path, file.rendition.map { ["rendition": JSON($0.description)] } ?? [:])
     }
 
     private func write(_ key: AvatarKey, _ file: String, _ more: [String: JSON]) throws {

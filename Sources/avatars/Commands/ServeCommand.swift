@@ -16,6 +16,10 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
             Serves only stored images; a request of a client never causes a fetch. Open the address in a browser for a page \
             with all images. GET /openapi.json describes the paths for programs.
 
+            Images are served without their metadata (EXIF, XMP, IPTC, comments, thumbnails) and with unchanged pixels, unless \
+            --with-metadata or the setting serve-metadata says otherwise. An image whose metadata cannot be taken out is \
+            served as a rendition, or not at all.
+
             With --sync, the server syncs the store with these lists now, and again after each pause of --every. With --sync-file, \
             each line of the file is a sync with lists and options of its own, such as
 
@@ -126,6 +130,10 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
     @Flag(help: "Serve /avatar/HASH like Libravatar and Gravatar. Sets keep-addresses to true.")
     var libravatar = false
 
+    /// Sets `AvatarResponder.Configuration.servesMetadata`.
+    @Flag(help: "Serve images as they are stored, with their metadata.")
+    var withMetadata = false
+
     @OptionGroup(title: "After a sync") var hook: HookOptions
     @OptionGroup(title: "Sizes") var decoder: DecoderOptions
     @OptionGroup(title: "Network") var origin: OriginOptions
@@ -179,6 +187,7 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
                     token: token,
                     allowedOrigin: allowOrigin,
                     answersLibravatar: libravatar,
+                    servesMetadata: withMetadata,
                     logger: logger
                 )
             )

@@ -106,6 +106,7 @@ extension AvatarDetails {
         fields["sha256"] = JSON(sha256)
         fields["mediaType"] = JSON(mediaType)
         fields["width"] = JSON(width)
+        fields["hasMetadata"] = JSON(hasMetadata)
         fields["height"] = JSON(height)
         fields["lastModified"] = JSON(lastModified)
         fields["responseFields"] = JSON(responseLines)

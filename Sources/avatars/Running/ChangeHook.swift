@@ -90,6 +90,35 @@ private final class CancellationMark: Sendable {
     func set() { mark.store(true, ordering: .relaxed) }
 }
 
+/// The changes that a command gets, as lines of JSON, a page at a time.
+private struct HookChanges: Sendable {
+    let store: AvatarStore
+    /// The number of the last change read.
+    var since: Int64
+    /// The number of the last change to read.
+    let through: Int64
+    private var isOver = false
+
+    init(store: AvatarStore, since: Int64, through: Int64) {
+        (self.store, self.since, self.through) = (store, since, through)
+    }
+
+    /// The next lines; `nil` after the last. If the feed does not reach back to `since`, one line says so, as in
+    /// `avatars changes --json`.
+    mutating func next() throws -> [UInt8]? {
+        guard !isOver else { return nil }
+        do {
+            let changes = try store.changes(since: since).filter { $0.sequence <= through }
+            guard let last = changes.last else { return nil }
+            since = last.sequence
+            return try AvatarChange.lines(changes, in: store)
+        } catch let error as AvatarStoreError where error.code == .startOver {
+            isOver = true
+            return try AvatarChange.startOver(after: through).line
+        }
+    }
+}
+
 /// A run of the command of `--on-change`.
 struct HookRun: Sendable {
     /// The position before the run.
@@ -139,34 +168,5 @@ struct HookRun: Sendable {
                 ? "was ended after \(Int(end.duration / .seconds(1))) s (--on-change-timeout)."
                 : "failed with exit code \(end.exit)."
         return "The command of --on-change \(verb) \(again)\(line)"
-    }
-}
-
-/// The changes that a command gets, as lines of JSON, a page at a time.
-private struct HookChanges: Sendable {
-    let store: AvatarStore
-    /// The number of the last change read.
-    var since: Int64
-    /// The number of the last change to read.
-    let through: Int64
-    private var isOver = false
-
-    init(store: AvatarStore, since: Int64, through: Int64) {
-        (self.store, self.since, self.through) = (store, since, through)
-    }
-
-    /// The next lines; `nil` after the last. If the feed does not reach back to `since`, one line says so, as in
-    /// `avatars changes --json`.
-    mutating func next() throws -> [UInt8]? {
-        guard !isOver else { return nil }
-        do {
-            let changes = try store.changes(since: since).filter { $0.sequence <= through }
-            guard let last = changes.last else { return nil }
-            since = last.sequence
-            return try AvatarChange.lines(changes, in: store)
-        } catch let error as AvatarStoreError where error.code == .startOver {
-            isOver = true
-            return try AvatarChange.startOver(after: through).line
-        }
     }
 }

@@ -18,6 +18,7 @@ INSERT INTO file (id, storage_class, sha256, path, size_bytes, media_type, width
     (6, 0, CAST('0123456789abcdef0123456789abcd06' AS BLOB), '30/313233-00000000000000a6.jpg', 400, 'image/jpeg', 32, 32, 1767225604000000);
 
 -- A rendition of a picture, and a picture that cannot be decoded.
+UPDATE file SET has_metadata = CASE id WHEN 1 THEN 0 WHEN 2 THEN 1 END;
 INSERT INTO rendition (original_id, spec, file_id) VALUES (1, 'jpeg 32 square', 6);
 INSERT INTO undecodable (file_id, decoder_version, deaths, reason) VALUES (3, 1, 0, 'SVG is not decoded.');
 

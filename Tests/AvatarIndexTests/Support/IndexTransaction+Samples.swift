@@ -34,6 +34,7 @@ extension IndexTransaction {
         try insertFile(
             .sample(number, bytes: bytes, storageClass: storageClass),
             sha256: FileRecord.sampleDigest(number),
+            hasMetadata: nil,
             lastAccessMicroseconds: lastAccess
         )
     }

@@ -101,6 +101,7 @@ import Testing
             _ = try transaction.insertFile(
                 .sample(9),
                 sha256: FileRecord.sampleDigest(1),
+                hasMetadata: nil,
                 lastAccessMicroseconds: 0,
                 inPlaceOf: file,
                 holder: "me"

@@ -36,7 +36,8 @@ struct PNGStructure {
         types.append(type)
         switch type {
         case "IHDR": (width, height) = (Self.number(data[..<4]), Self.number(data[4..<8]))
-        case "IDAT": rows = try Self.inflate(data)
+        // The second one has no pixels.
+        case "IDAT" where rows.isEmpty: rows = try Self.inflate(data)
         default: break
         }
     }

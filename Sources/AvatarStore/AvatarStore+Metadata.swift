@@ -1,0 +1,163 @@
+import AvatarCore
+import AvatarDigest
+import AvatarFiles
+import AvatarImages
+import AvatarIndex
+
+/// An image without its metadata, as `AvatarStore.removingMetadata(from:)` finds or makes it.
+public enum ImageWithoutMetadata: Sendable {
+    /// A stored image: the picture itself if it has no metadata, else its copy; a rendition if metadata cannot be taken out
+    /// of the format.
+    case stored(StoredPicture)
+    /// A view of the file that leaves the metadata out. It is not stored: there is no room for a copy, or the store is open
+    /// for reading only.
+    case open(OpenPicture)
+    /// The metadata cannot be taken out, and no rendition can be made.
+    case none
+}
+
+extension AvatarImage {
+    /// The same image without its metadata: EXIF, XMP, IPTC, comments, texts, thumbnails, bytes behind its end. The pixels, the
+    /// orientation and the colour profile stay, and nothing is decoded.
+    ///
+    /// - Returns: the image itself if it has no metadata; `nil` if it has some that cannot be taken out, because it is not
+    ///   JPEG, PNG, GIF or WebP. A rendition has none.
+    /// - Throws: nothing at present.
+    public func withoutMetadata() throws -> AvatarImage? {
+        guard let bytes = try MetadataRemoval.strip(bytes) else { return nil }
+        guard bytes != self.bytes else { return self }
+        var image = self
+        image.bytes = bytes
+        image.file.sizeBytes = bytes.count
+        // The file has the metadata.
+        image.file.localFile = nil
+        return image
+    }
+}
+
+extension AvatarStore {
+    /// The picture without its metadata if that is stored: the picture itself, its copy, or a rendition if metadata cannot be
+    /// taken out of its format. Does not wait for writers, and does not count as a use; `open(_:)` does.
+    ///
+    /// - Returns: `nil` if it is not known whether the picture has metadata, or the copy is not made yet.
+    ///   `removingMetadata(from:)` makes it.
+    /// - Throws: an error of the index.
+    public func storedWithoutMetadata(_ picture: StoredPicture) throws -> StoredPicture? {
+        guard let hasMetadata = picture.hasMetadata else { return nil }
+        guard hasMetadata else { return picture }
+        guard picture.canLoseMetadata else { return try rendition(MetadataRemoval.largest, of: picture) }
+        guard let hit = try index.hit(for: picture.key, rendition: MetadataRemoval.spec, of: picture.hit.file.id),
+            roots.contains(hit.file)
+        else { return nil }
+        return try self.picture(hit, of: picture, isCopy: true)
+    }
+
+    /// The picture without its metadata. The copy is made if necessary, and kept like a rendition: under their share of the
+    /// budget, until its original goes. Making one takes milliseconds, and decodes nothing.
+    ///
+    /// - Returns: `nil` if the file of the picture is missing. Then look it up again.
+    /// - Throws: an error of the index or the disk; `CancellationError` if the task is cancelled.
+    public func removingMetadata(from picture: StoredPicture) async throws -> ImageWithoutMetadata? {
+        switch try await MetadataRemoval(of: picture.hit, picture.key, fetching).run() {
+        case .unneeded: return .stored(picture)
+        case .stored(let hit):
+            return try self.picture(hit, of: picture, isCopy: true).map(ImageWithoutMetadata.stored)
+        case .view(let view): return .open(try open(picture, as: view))
+        case .none:
+            let rendition = try await makeRendition(MetadataRemoval.largest, of: picture)
+            return rendition.map(ImageWithoutMetadata.stored) ?? ImageWithoutMetadata.none
+        case .lost: return nil
+        }
+    }
+
+    /// The picture whose copy without metadata has the SHA-256 `sha256`: the original. Sends no request, does not wait for
+    /// writers, and does not count as a use.
+    ///
+    /// - Parameter sha256: 64 hexadecimal digits in lower case.
+    /// - Returns: `nil` if no such copy is stored, or `sha256` is not a digest.
+    /// - Throws: an error of the index.
+    public func picture(withDigestOfCopy sha256: String) throws -> StoredPicture? {
+        guard let digest = Hexadecimal.bytes(sha256), digest.count == 32 else { return nil }
+        return try picture { try index.picture(withRendition: MetadataRemoval.spec, ofDigest: digest) }
+    }
+
+    /// The file of the picture of `address` without its metadata, made and stored if necessary. Sends no request, and counts
+    /// as a use.
+    ///
+    /// - Parameter address: the URL of the image, or its key.
+    /// - Returns: the stored file itself if it has no metadata; else its copy, or a rendition if metadata cannot be taken out
+    ///   of its format; `nil` if the picture is not stored.
+    /// - Throws: `imageRefused` if the metadata cannot be taken out, and no rendition can be made; `overBudget` if there is no
+    ///   room for the copy; `readOnly` in a store that is open for reading only; another error of the index or the disk;
+    ///   `CancellationError` if the task is cancelled.
+    public func fileWithoutMetadata(for address: some AvatarAddress) async throws -> AvatarFile? {
+        let key = try address.avatarKey
+        for _ in 0..<4 {
+            guard let original = try index.hit(for: key) else { return nil }
+            switch try await MetadataRemoval(of: original, key, fetching).run() {
+            case .unneeded: return try storedFile(for: key)
+            case .stored(let hit): return used(hit, key, of: original)
+            case .view:
+                _ = try requireWritable()
+                throw AvatarStoreError(
+                    .overBudget,
+                    "The budget has no room for a copy of \"\(key)\" without metadata. Raise the budget or `rendition-budget`.",
+                    failure: .storage
+                )
+            case .none:
+                let options = FetchOptions(policy: .offline, mode: .offlineFirst, rendition: MetadataRemoval.largest)
+                let file = try await self.file(for: key, options: options)
+                guard file.rendition != nil else { throw AvatarStoreError.keepsMetadata(key) }
+                return file
+            case .lost: continue
+            }
+        }
+        return nil
+    }
+
+    /// Records a use of a copy and of its original, and describes the copy.
+    private func used(_ hit: IndexHit, _ key: AvatarKey, of original: IndexHit) -> AvatarFile {
+        let file = used(hit, key)
+        // Record the original last. Otherwise it is evicted first, with its copy.
+        accesses.record(original, at: clock.now())
+        return file
+    }
+
+    /// `picture` without its metadata, opened, with the digest of what is left.
+    private func open(_ picture: StoredPicture, as view: StrippedImage<OpenFile>) throws -> OpenPicture {
+        var digest = SHA256()
+        var offset = 0
+        while offset < view.byteCount {
+            let bytes = try view.bytes(at: offset, count: 64 << 10)
+            guard !bytes.isEmpty else { break }
+            digest.update(bytes)
+            offset += bytes.count
+        }
+        accesses.record(picture.hit, at: clock.now())
+        let stripped = StoredPicture(
+            key: picture.key,
+            sha256: Hexadecimal.text(digest.finalize()),
+            published: picture.published,
+            hasMetadata: false,
+            hit: picture.hit,
+            original: nil,
+            viewByteCount: view.byteCount
+        )
+        return OpenPicture(stripped, view)
+    }
+}
+
+extension StoredPicture {
+    /// Whether metadata can be taken out of its format.
+    fileprivate var canLoseMetadata: Bool { ImageFormat(rawValue: mediaType).canLoseMetadata }
+}
+
+extension AvatarStoreError {
+    /// The error for an image whose metadata cannot be taken out.
+    package static func keepsMetadata(_ key: AvatarKey) -> AvatarStoreError {
+        AvatarStoreError(
+            .imageRefused,
+            "\"\(key)\" has metadata, which can only be taken out of JPEG, PNG, GIF and WebP, and no rendition of it can be made."
+        )
+    }
+}

@@ -3,6 +3,7 @@ import AvatarDigest
 import AvatarFiles
 import AvatarImages
 import AvatarIndex
+import AvatarWriter
 
 /// An image without its metadata, as `AvatarStore.removingMetadata(from:)` finds or makes it.
 public enum ImageWithoutMetadata: Sendable {

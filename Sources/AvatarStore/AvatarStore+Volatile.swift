@@ -1,5 +1,6 @@
 public import AvatarCore
 import AvatarIndex
+import AvatarWriter
 
 extension AvatarStore {
     /// The volatile parameters of URLs, in the order of the hosts.
@@ -86,7 +87,7 @@ extension StoreWriter {
         ofHost host: String,
         _ change: (VolatileQueries) throws(AvatarStoreError) -> VolatileQueries
     ) throws {
-        try makingRoom { _ in
+        try evictor.makingRoom { _ in
             try write { transaction in
                 let name = TextSetting.volatileQuery.name
                 let queries = try VolatileQueries(stored: transaction.textSetting(name))

@@ -2,6 +2,7 @@ import AvatarCore
 import AvatarFiles
 import AvatarImages
 import AvatarIndex
+import AvatarWriter
 
 /// Makes the copy of an image without its metadata, and stores it like a rendition: under their share of the budget, and gone
 /// with its original.

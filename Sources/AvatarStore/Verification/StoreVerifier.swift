@@ -9,7 +9,7 @@ import AvatarWriter
 /// Other processes may be at work meanwhile. A published name is never used again, and a file is unlinked only after
 /// its row is gone. So each finding is checked once more: a fault is a row that still exists after its file was
 /// missing, or a file that still exists after no row named it.
-actor StoreVerifier {
+package actor StoreVerifier {
     /// How closely a verification looks.
     package enum Depth: Equatable {
         /// All that a power loss may have changed: names, lengths, and the bytes of files in `caches` with a row id

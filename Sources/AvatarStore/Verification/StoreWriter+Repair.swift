@@ -140,7 +140,7 @@ extension StoreWriter {
             do {
                 let image = try inspector.inspect(source)
                 let record = FileRecord(unlisted: path, in: .documents, source.byteCount, image)
-                return UnlistedDocument(record: record, sha256: digest, label: label)
+                return UnlistedDocument(record: record, sha256: digest, hasMetadata: image.hasMetadata, label: label)
             } catch is ImageRejection {
                 return nil
             }
@@ -169,7 +169,7 @@ extension StoreWriter {
             let healed = try transaction.insertFile(
                 document.record,
                 sha256: document.sha256,
-                hasMetadata: document.image.hasMetadata,
+                hasMetadata: document.hasMetadata,
                 lastAccessMicroseconds: accesses.nextTime(),
                 inPlaceOf: published.id,
                 holder: places.holder.name
@@ -180,7 +180,7 @@ extension StoreWriter {
             file = try transaction.insertFile(
                 document.record,
                 sha256: document.sha256,
-                hasMetadata: document.image.hasMetadata,
+                hasMetadata: document.hasMetadata,
                 lastAccessMicroseconds: accesses.nextTime()
             )
         }
@@ -220,5 +220,6 @@ extension StoreWriter {
 private struct UnlistedDocument {
     let record: FileRecord
     let sha256: [UInt8]
+    let hasMetadata: Bool
     let label: FileLabel
 }

@@ -19,7 +19,7 @@ struct MetadataOptions: ParsableArguments {
         guard withoutMetadata, image.rendition == nil else { return image }
         if let stripped = try image.withoutMetadata() { return stripped }
         var options = reads.options
-        options.rendition = AvatarStore.largest
+        options.rendition = MetadataRemoval.largest
         if image.storageClass != nil { options.policy = .offline }
         let rendition = try await StoreReads(store: reads.store, options: options).image(of: key)
         guard rendition.rendition != nil else { throw AvatarStoreError.keepsMetadata(key) }

@@ -28,6 +28,8 @@ package final class Evictor {
     /// At least the bytes of all renditions, but for those that other processes have made since it was counted; `nil`: not
     /// counted yet.
     private var renditionBytes: Int?
+    /// All that this process has evicted.
+    private var evicted: Freed = (0, 0)
 
     init(
         _ index: AvatarIndex,
@@ -153,6 +155,8 @@ package final class Evictor {
     func finish(_ eviction: Eviction?) throws {
         guard let eviction else { return }
         metrics.evict(files: eviction.files.count, bytes: eviction.bytes)
+        evicted.files += eviction.files.count
+        evicted.bytes += eviction.bytes
         try pending.unlink([], [eviction.batch])
     }
 
@@ -171,6 +175,7 @@ package final class Evictor {
         canStop: Bool = true,
         progress: ProgressHandler = { _ in }
     ) throws -> Freed {
+        let before = evicted
         try makingRoom { _ in
             try boot.markChanged()
             try flushAccesses()
@@ -178,24 +183,22 @@ package final class Evictor {
             try pending.finishDeadHolders()
         }
         let excess = max(0, try index.total(of: .caches).accountedBytes - target)
-        var freed: Freed = (0, 0)
         var isDiskFull = false
         progress(WorkProgress(.evicting, .bytes, of: excess))
         try index.withLargeCache {
             while !canStop || !Task.isCancelled {
-                let (evicted, isComplete) = try makingRoom { isFull in
+                let (batch, isComplete) = try makingRoom { isFull in
                     if isFull { isDiskFull = true }
                     return try evictBatch(to: target, atMost: isDiskFull ? min(batches, Self.smallBatch) : batches)
                 }
-                try finish(evicted)
-                freed.files += evicted?.files.count ?? 0
-                freed.bytes += evicted?.bytes ?? 0
-                progress(WorkProgress(.evicting, .bytes, done: min(freed.bytes, excess), of: excess))
+                try finish(batch)
+                let freed = evicted.bytes - before.bytes
+                progress(WorkProgress(.evicting, .bytes, done: min(freed, excess), of: excess))
                 if isComplete { break }
             }
         }
         try pending.settle()
-        return freed
+        return (evicted.files - before.files, evicted.bytes - before.bytes)
     }
 
     /// One transaction of `trim`.

@@ -109,6 +109,7 @@ struct FullDiskTests {
             try await workplace.expectConsistent(store: "disk/store")
             let after = try await workplace.listedFiles(store: "disk/store").count
             #expect(after < before)
+            if arguments[0] == "trim" { #expect(try run.object.number("evicted") == before - after) }
             // No more is evicted than the work needs.
             if arguments[0] == "remove" {
                 #expect(try run.object.flag("erased") == true && after > before / 2)

@@ -66,7 +66,7 @@ extension AvatarStore {
             let page = try index.contacts(namedOnlyBy: mask, after: last, limit: 512)
             guard let end = page.last else { break }
             let links = try page.flatMap { contact in
-                try index.imageKeys(of: contact).map { (contact: contact, key: $0) }
+                try index.imageKeys(of: contact).filter { !$0.isSaved }.map { (contact: contact, key: $0) }
             }
             try await writer.unlink(inBatches: links)
             try await writer.removeContacts(page)

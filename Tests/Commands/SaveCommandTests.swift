@@ -66,6 +66,32 @@ import Testing
         }
     }
 
+    /// A folder of vCards unlinks contacts whose cards are gone, and `sources --forget` all of them.
+    @Test func imageOfAContactOutlivesAnAddressBook() async throws {
+        let workplace = try Workplace()
+        try workplace.write("me.png", Self.image)
+        try FileManager.default.createDirectory(atPath: workplace.path("cards"), withIntermediateDirectories: true)
+        let photo = Data(pictureBytes("card")).base64EncodedString()
+        for id in ["12", "13"] {
+            let card =
+                "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:\(id)\r\nFN:Ada\r\nPHOTO:data:image/png;base64,\(photo)\r\nEND:VCARD\r\n"
+            try workplace.write("cards/\(id).vcf", card)
+        }
+        try await workplace.run("sync", "cards").requireSuccess()
+        for id in ["12", "13"] { try await workplace.run("save", "me.png", "--contact", id).requireSuccess() }
+
+        try FileManager.default.removeItem(atPath: workplace.path("cards/12.vcf"))
+        let sync = try await workplace.run("sync", "cards", "--json")
+        let forgotten = try await workplace.run("sources", "--forget", workplace.path("cards"))
+
+        #expect(try sync.object.number("unlinked") == 1)
+        #expect(forgotten.status == 0, "\(forgotten.messages)")
+        for id in ["12", "13"] {
+            #expect(try await workplace.run("get", "--contact", id).bytes == Self.image)
+            #expect(try await workplace.run("show", "contact:\(id)").status == 1)
+        }
+    }
+
     @Test func erasureRemovesTheImageOfAContact() async throws {
         let workplace = try Workplace()
         try workplace.write("me.png", Self.image)

@@ -146,7 +146,7 @@ final class SourceSync {
             try forEachPage(of: update.source, named, leavers) { pages.append($0) }
             for page in pages {
                 var links = try page.gone.flatMap { contact in
-                    try index.imageKeys(of: contact).map { (contact: contact, key: $0) }
+                    try index.imageKeys(of: contact).filter { !$0.isSaved }.map { (contact: contact, key: $0) }
                 }
                 links += try page.withoutPicture.flatMap { contact in
                     try picturesOfCards(of: contact).map { (contact: contact, key: $0) }

@@ -60,7 +60,7 @@ package actor StoreVerifier {
     /// Its own thread, because reading files blocks for long.
     private let thread = StoreThread(label: "avatar-store.verifier")
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor {
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
         thread.asUnownedSerialExecutor()
     }
 

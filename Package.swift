@@ -358,7 +358,9 @@ let package = Package(
         ),
         .target(
             name: "AvatarStoreTesting",
-            dependencies: ["AvatarStore", "AvatarFiles", "AvatarFoundation", "AvatarLoopback", "CAvatarSystem"],
+            dependencies: [
+                "AvatarMaintenance", "AvatarStore", "AvatarFiles", "AvatarFoundation", "AvatarLoopback", "CAvatarSystem",
+            ],
             swiftSettings: swiftSettings
         ),
         .executableTarget(

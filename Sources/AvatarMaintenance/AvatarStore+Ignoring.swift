@@ -1,7 +1,19 @@
-import AvatarCore
+public import AvatarCore
 import AvatarIndex
 public import AvatarStore
 import AvatarWriter
+
+/// An ignored picture; see `AvatarStore.ignore(digests:dryRun:)`.
+public struct IgnoredPicture: Hashable, Sendable {
+    /// The SHA-256 of its bytes, 64 lower-case hexadecimal digits.
+    public var digest: String
+    /// The time since which it is ignored.
+    public var since: Timestamp
+    /// The number of entries whose origin sends it.
+    public var entries: Int
+    /// The number of their contacts, each counted once per entry.
+    public var contacts: Int
+}
 
 extension AvatarStore {
     /// Ignores the pictures with these digests, at any key and from any host. Use it for the default picture that a service

@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarWriter
 public import AvatarStore
 
 /// Something that is in the store, or in its shared tier, although a receipt says that it was erased.

@@ -1,5 +1,6 @@
 package import AvatarFiles
 @_exported public import AvatarLoopback
+import AvatarMaintenance
 public import AvatarStore
 import AvatarFoundation
 

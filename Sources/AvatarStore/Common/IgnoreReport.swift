@@ -1,17 +1,3 @@
-public import AvatarCore
-
-/// An ignored picture; see `AvatarStore.ignore(digests:dryRun:)`.
-public struct IgnoredPicture: Hashable, Sendable {
-    /// The SHA-256 of its bytes, 64 lower-case hexadecimal digits.
-    public var digest: String
-    /// The time since which it is ignored.
-    public var since: Timestamp
-    /// The number of entries whose origin sends it.
-    public var entries: Int
-    /// The number of their contacts, each counted once per entry.
-    public var contacts: Int
-}
-
 /// The effect of ignoring pictures, or of no longer ignoring them: numbers of entries, contacts, files and bytes.
 public struct IgnoreReport: Hashable, Sendable {
     /// The number of entries that lost their picture; with `unignore(digests:dryRun:)`, of entries that are due again.

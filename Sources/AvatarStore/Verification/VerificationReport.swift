@@ -88,13 +88,16 @@ public struct VerificationReport: Hashable, Sendable {
     public private(set) var repaired = 0
 
     /// The content that could not be recovered when the index was rebuilt from the files; `nil` if it was not rebuilt.
-    public internal(set) var lost: LostContent?
+    public package(set) var lost: LostContent?
+
+    /// A report on nothing.
+    package init() {}
 
     /// Whether there are no faults, or all were repaired. Content lost in the repair is in `lost`.
     public var isSound: Bool { faultCount == repaired }
 
     /// Counts a fault, and lists it unless 10,000 are listed already.
-    mutating func add(_ fault: VerificationFault, isRepaired: Bool) {
+    package mutating func add(_ fault: VerificationFault, isRepaired: Bool) {
         faultCount += 1
         if isRepaired { repaired += 1 }
         if faults.count < Self.maximumListedFaults { faults.append(fault) }

@@ -119,7 +119,7 @@ struct HookProcess: ~Copyable {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         for _ in 0..<16 {
             guard let output else { return }
-            let count = Foundation.read(output, &buffer, buffer.count)
+            let count = AvatarFoundation.read(output, &buffer, buffer.count)
             if count > 0 {
                 lines.append(buffer[..<count])
             } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
@@ -134,7 +134,7 @@ struct HookProcess: ~Copyable {
     /// Writes as much of `piece` as the command takes. A command that reads no more gets no more.
     private mutating func write(_ piece: inout ArraySlice<UInt8>) {
         guard let input, !piece.isEmpty else { return }
-        let count = piece.withUnsafeBytes { Foundation.write(input, $0.baseAddress, $0.count) }
+        let count = piece.withUnsafeBytes { AvatarFoundation.write(input, $0.baseAddress, $0.count) }
         if count > 0 {
             piece = piece.dropFirst(count)
         } else if count < 0, errno != EAGAIN, errno != EINTR {
@@ -167,7 +167,7 @@ private struct LastLine {
     /// The line; `nil` if the text has none.
     var text: String? {
         let line = Self.isBlank(current) ? last : current
-        let text = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespaces)
+        let text = String(decoding: line, as: UTF8.self).withoutWhiteSpace
         return text.isEmpty ? nil : text
     }
 

@@ -33,6 +33,7 @@ let package = Package(
             name: "SyncBenchmark",
             dependencies: [
                 "BenchmarkFigures",
+                .product(name: "AvatarMaintenance", package: "AvatarStore"),
                 .product(name: "AvatarStore", package: "AvatarStore"),
                 .product(name: "AvatarFrontEnds", package: "AvatarStore"),
                 .product(name: "AvatarPublisher", package: "AvatarStore"),

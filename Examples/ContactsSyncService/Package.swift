@@ -40,6 +40,7 @@ let package = Package(
             dependencies: [
                 "ContactsSyncService",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "AvatarMaintenance", package: "AvatarStore"),
                 .product(name: "AvatarStore", package: "AvatarStore"),
                 .product(name: "AvatarStoreTesting", package: "AvatarStore"),
                 .product(name: "NIOCore", package: "swift-nio"),

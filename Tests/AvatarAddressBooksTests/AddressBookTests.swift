@@ -546,7 +546,7 @@ struct AddressBookTests {
             // The source names the contact first, and then the list's record of it counts.
             _ = try await sync(fixture, source)
             server.put("ben", Self.photo(3))
-            #expect(try await fixture.store.sync(from: [source], and: list).unlinked == 0)
+            #expect(try await fixture.store.sync(.sources([source], and: list)).unlinked == 0)
             #expect(try fixture.store.contacts().contacts.map(\.hasFile) == [true, true])
         }
     }

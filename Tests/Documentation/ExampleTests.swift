@@ -15,7 +15,7 @@ struct ExampleTests {
         "CommandLine", "ContactLists", "AddressBooks", "EmailPictures", "Limits", "NetworkAccess", "Placeholders",
         "RetriesAndPausedHosts", "ServingPictures", "SettingsAndTuning", "URLsThatChange", "OriginClients",
         "MovingFromAnotherCache",
-        "IgnoredPictures", "Sizes", "Promises", "Alerts",
+        "IgnoredPictures", "Sizes", "Metadata", "Promises", "Alerts",
     ]
 
     private static let catalogue = "Sources/AvatarStore/AvatarStore.docc/"

@@ -1,5 +1,6 @@
 import AvatarFrontEnds
 import AvatarPublisher
+import AvatarMaintenance
 import AvatarStore
 import AvatarStoreTesting
 import Foundation

@@ -98,7 +98,8 @@ import Testing
             let same = try await fixture.store.fileWithoutMetadata(for: other)
 
             #expect(copy.storageClass == .caches && copy.sizeBytes == clean.count)
-            #expect(try Array(Data(contentsOf: URL(filePath: try #require(copy.localFile)))) == clean)
+            let path = try #require(copy.localFile)
+            #expect(try Array(Data(contentsOf: URL(filePath: path))) == clean)
             #expect(again?.localFile == copy.localFile)
             #expect(try same?.localFile == fixture.store.storedFile(for: other)?.localFile)
             #expect(try await fixture.store.fileWithoutMetadata(for: AvatarKey(name: "nothing")) == nil)
@@ -151,18 +152,18 @@ import Testing
                     with: ""
                 )
             }
-            try await withFolder {
-                _ = try await fixture.store.exportPictures(to: $0, withCards: true)
-                #expect(try images($0) == [face] && card($0).contains(photo))
+            try await withFolder { folder in
+                _ = try await fixture.store.exportPictures(to: folder, withCards: true)
+                #expect(try images(folder) == [face] && card(folder).contains(photo))
             }
-            try await withFolder {
-                let report = try await fixture.store.exportPictures(to: $0, withoutMetadata: true)
-                #expect(try images($0) == [clean] && report.bytes == clean.count)
+            try await withFolder { folder in
+                let report = try await fixture.store.exportPictures(to: folder, withoutMetadata: true)
+                #expect(try images(folder) == [clean] && report.bytes == clean.count)
             }
             try await fixture.store.set(.servesMetadata, to: 1)
-            try await withFolder {
-                _ = try await fixture.store.exportPictures(to: $0, withCards: true)
-                #expect(try card($0).contains(Data(face).base64EncodedString()))
+            try await withFolder { folder in
+                _ = try await fixture.store.exportPictures(to: folder, withCards: true)
+                #expect(try card(folder).contains(Data(face).base64EncodedString()))
             }
         }
     }
@@ -170,15 +171,15 @@ import Testing
     @Test func exportLeavesOutWhatKeepsIt() async throws {
         try await StoreFixture.withStore { fixture in
             _ = try await fixture.store.save(tiff, named: "tiff")
-            try await withFolder {
-                let report = try await fixture.store.exportPictures(to: $0, withoutMetadata: true)
-                #expect(try images($0) == [] && report.withheld == 1 && report.images == 0)
+            try await withFolder { folder in
+                let report = try await fixture.store.exportPictures(to: folder, withoutMetadata: true)
+                #expect(try images(folder) == [] && report.withheld == 1 && report.images == 0)
             }
             var options = MirrorOptions(names: .keys)
             options.withoutMetadata = true
-            try await withFolder {
-                let report = try await fixture.store.mirrorPictures(to: $0, options: options)
-                #expect(try images($0) == [] && report.withheld == 1 && report.missing == 0)
+            try await withFolder { folder in
+                let report = try await fixture.store.mirrorPictures(to: folder, options: options)
+                #expect(try images(folder) == [] && report.withheld == 1 && report.missing == 0)
             }
         }
     }
@@ -187,16 +188,16 @@ import Testing
         try await StoreFixture.withStore { fixture in
             _ = try await fixture.store.save(face, named: "face")
             var options = MirrorOptions(names: .keys)
-            try await withFolder {
-                #expect(try await fixture.store.mirrorPictures(to: $0, options: options).written == 1)
-                #expect(try images($0) == [face])
+            try await withFolder { (folder: String) async throws in
+                #expect(try await fixture.store.mirrorPictures(to: folder, options: options).written == 1)
+                #expect(try images(folder) == [face])
                 options.withoutMetadata = true
-                #expect(try await fixture.store.mirrorPictures(to: $0, options: options).written == 1)
-                #expect(try images($0) == [clean])
-                #expect(try await fixture.store.mirrorPictures(to: $0, options: options).unchanged == 1)
+                #expect(try await fixture.store.mirrorPictures(to: folder, options: options).written == 1)
+                #expect(try images(folder) == [clean])
+                #expect(try await fixture.store.mirrorPictures(to: folder, options: options).unchanged == 1)
                 options.withoutMetadata = false
-                #expect(try await fixture.store.mirrorPictures(to: $0, options: options).written == 1)
-                #expect(try images($0) == [face])
+                #expect(try await fixture.store.mirrorPictures(to: folder, options: options).written == 1)
+                #expect(try images(folder) == [face])
             }
         }
     }

@@ -64,7 +64,7 @@ struct VolatileQuerySyncTests {
             try await leaveOut("sig", in: fixture)
 
             let preview = try await fixture.store.syncPreview(
-                SyncInput(people(0..<100, "b", fixture)),
+                .contacts(people(0..<100, "b", fixture)),
                 options: options
             )
             #expect(preview.fresh == 100)
@@ -316,7 +316,7 @@ struct VolatileQuerySyncTests {
             }
             #expect(try await fixture.store.sync(contacts: list("a")).changingQueries.isEmpty)
             let before = fixture.origin.requestCount
-            let preview = try await fixture.store.syncPreview(SyncInput(list("b")))
+            let preview = try await fixture.store.syncPreview(.contacts(list("b")))
             let changing = try #require(preview.changingQueries.first)
             #expect(changing.contacts == 20)
             #expect(changing.sameBytes == 0)
@@ -343,13 +343,7 @@ struct VolatileQuerySyncTests {
             }
             _ = try await fixture.store.sync(contacts: list(1))
             #expect(try await fixture.store.sync(contacts: list(2)).changingQueries.isEmpty)
-            #expect(try await fixture.store.syncPreview(SyncInput(list(3))).changingQueries.isEmpty)
+            #expect(try await fixture.store.syncPreview(.contacts(list(3))).changingQueries.isEmpty)
         }
     }
-}
-
-/// Contacts as the records of a list.
-private typealias SyncInput = ContactArray
-extension ContactArray {
-    fileprivate init(_ contacts: [Contact]) { self.init(contacts: contacts) }
 }

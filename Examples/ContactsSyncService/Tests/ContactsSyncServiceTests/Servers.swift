@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import AvatarMaintenance
 import AvatarStore
 import AvatarStoreTesting
 import Foundation

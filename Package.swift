@@ -227,7 +227,8 @@ let package = Package(
         .target(
             name: "AvatarMaintenance",
             dependencies: [
-                "AvatarCore", "AvatarFiles", "AvatarFoundation", "AvatarImages", "AvatarIndex", "AvatarStore", "AvatarWriter",
+                "AvatarCore", "AvatarFiles", "AvatarFoundation", "AvatarImages", "AvatarIndex", "AvatarStore",
+                "AvatarWriter",
                 .target(name: "AvatarOrigin", condition: trait("HTTPOrigin")),
             ],
             swiftSettings: swiftSettings
@@ -359,7 +360,8 @@ let package = Package(
         .target(
             name: "AvatarStoreTesting",
             dependencies: [
-                "AvatarMaintenance", "AvatarStore", "AvatarFiles", "AvatarFoundation", "AvatarLoopback", "CAvatarSystem",
+                "AvatarMaintenance", "AvatarStore", "AvatarFiles", "AvatarFoundation", "AvatarLoopback",
+                "CAvatarSystem",
             ],
             swiftSettings: swiftSettings
         ),

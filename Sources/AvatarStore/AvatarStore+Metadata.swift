@@ -43,7 +43,7 @@ extension AvatarStore {
     /// - Returns: `nil` if it is not known whether the picture has metadata, or the copy is not made yet.
     ///   `removingMetadata(from:)` makes it.
     /// - Throws: an error of the index.
-    public func storedWithoutMetadata(_ picture: StoredPicture) throws -> StoredPicture? {
+    package func storedWithoutMetadata(_ picture: StoredPicture) throws -> StoredPicture? {
         guard let hasMetadata = picture.hasMetadata else { return nil }
         guard hasMetadata else { return picture }
         guard picture.canLoseMetadata else { return try rendition(MetadataRemoval.largest, of: picture) }
@@ -77,7 +77,7 @@ extension AvatarStore {
     /// - Parameter sha256: 64 hexadecimal digits in lower case.
     /// - Returns: `nil` if no such copy is stored, or `sha256` is not a digest.
     /// - Throws: an error of the index.
-    public func picture(withDigestOfCopy sha256: String) throws -> StoredPicture? {
+    package func picture(withDigestOfCopy sha256: String) throws -> StoredPicture? {
         guard let digest = Hexadecimal.bytes(sha256), digest.count == 32 else { return nil }
         return try picture { try index.picture(withRendition: MetadataRemoval.spec, ofDigest: digest) }
     }

@@ -19,7 +19,7 @@ public struct StoredPicture: Sendable {
     public var width: Int { hit.file.width }
     /// The height in pixels; 0 for an SVG that states none.
     public var height: Int { hit.file.height }
-    /// Whether this is a rendition. The copy of an image without its metadata is none.
+    /// Whether this is a rendition. The copy of an image without its metadata does not count as one.
     public var isRendition: Bool { original != nil && !isCopy }
     /// When the bytes were stored; for a rendition, when its original was stored.
     public let published: Timestamp

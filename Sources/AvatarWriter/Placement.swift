@@ -59,7 +59,7 @@ struct Placing {
 
     /// Lets the image share a published file.
     ///
-    /// - Returns: `false` if there is none, or if its bytes are damaged.
+    /// - Returns: `false` if the file is missing, or if its bytes are damaged.
     private mutating func share(
         _ placement: Placement,
         adding label: FileLabel,

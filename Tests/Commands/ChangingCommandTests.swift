@@ -315,7 +315,8 @@ import Testing
                 "budget", "lowWatermark", "renditionBudget", "maxImageBytes", "maxPixels", "allowSvg", "minFree",
                 "minimumFreshness",
                 "maximumFreshness", "defaultFreshness", "maxAgeWithoutFetch", "keepUnowned", "keepNames",
-                "keepAddresses", "goneConfirmations", "connections", "perHost", "allowPrivateNetwork", "userAgent",
+                "keepAddresses", "goneConfirmations", "serveMetadata", "connections", "perHost", "allowPrivateNetwork",
+                "userAgent",
                 "caFile", "volatileQuery",
             ]
         )

@@ -62,7 +62,7 @@ enum SystemCharset: String {
 #if canImport(FoundationEssentials)
 /// A converter of the C library to UTF-8. It has a state, so one thread uses it at a time.
 private final class Converter: Sendable {
-    /// The address of the open converter; `nil` if there is none for the charset.
+    /// The address of the open converter; `nil` if the system has none for the charset.
     private let descriptor: Mutex<UInt?>
     let isOpen: Bool
 

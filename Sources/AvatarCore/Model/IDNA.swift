@@ -206,7 +206,7 @@ private enum Punycode {
         return digits + [digit(rest)]
     }
 
-    /// Takes a number from the begin of `bytes`; `nil` if there is none.
+    /// Takes a number from the beginning of `bytes`; `nil` if they begin with no digit.
     private static func number(in bytes: inout ArraySlice<UInt8>, bias: Int) -> Int? {
         var (number, weight, position) = (0, 1, base)
         while let byte = bytes.popFirst() {

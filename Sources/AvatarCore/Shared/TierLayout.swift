@@ -193,7 +193,7 @@ package struct TierGeneration: Hashable, Sendable {
     package func isFresh(at now: Timestamp) -> Bool { freshUntil > now && !time.isAhead(of: now) }
 }
 
-/// What the shared tier has for an image, before a request to it. It is behind a reference, because a sync hands each target on
+/// The answer of the shared tier for an image, as far as it is known before a request to it. It is behind a reference, because a sync hands each target on
 /// many times.
 package indirect enum ListedAnswer: Hashable, Sendable {
     /// Nothing.

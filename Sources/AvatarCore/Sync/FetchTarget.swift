@@ -43,7 +43,7 @@ package struct FetchTarget: Sendable {
     package var turn = HostTurn()
     /// An older copy of another machine, which counts as stored while the origin is asked.
     package var standIn: StandIn?
-    /// What the source of answers has for the image, as far as it is listed.
+    /// The answer that the source of answers lists for the image.
     package private(set) var listed = ListedAnswer.unknown
 
     /// A copy of the image that another machine has. It is a class, because most targets have none and all are handed on.
@@ -150,6 +150,6 @@ package struct FetchTarget: Sendable {
 }
 
 extension FetchTarget {
-    /// The host in whose place the shared tier is asked. It is no host name, so it meets no real one.
-    package static let answerHost = "shared tier"
+    /// The host in whose place the source of answers is asked. It is no host name, so it meets no real one.
+    package static let answerHost = "source of answers"
 }

@@ -168,7 +168,7 @@ package struct SyncSnapshot: Sendable {
         if let validation = entry?.validation, hasFile(entry), validation.failure == nil, validation.isFresh(at: now) {
             return []
         }
-        // The shared tier has no image whose key leaves out parameters.
+        // The source of answers has no image whose key leaves out parameters.
         let source = sources[key]?.rawValue ?? entry?.sourceURL ?? key.url
         return [source].compactMap(\.self).filter { !key.isURL || $0 == key.rawValue }
     }

@@ -29,7 +29,7 @@ final class SyncPlanning {
     /// Hosts whose URLs change with each list.
     private(set) var changes = QueryChanges()
     private let index: AvatarIndex
-    /// What the source of answers has; `nil` without one.
+    /// The answers that the source of answers lists; `nil` without a source.
     private var listing: (any AnswerListing)?
 
     /// The number of items in one page. Signals are handled between two pages, and the client runs out of requests during

@@ -2,7 +2,7 @@ import AvatarCore
 import AvatarIndex
 import AvatarWriter
 
-/// What waits in the index for the shared tier: answers of origins, and erasures if the store has ever used a tier.
+/// The work that waits in the index for the shared tier: answers of origins, and erasures if the store has ever used a tier.
 struct TierQueue: AnswerSink {
     /// The most answers that wait; the oldest ones are dropped.
     static let mostWaiting = 100_000

@@ -118,6 +118,7 @@ enum KeptSetting {
         case "keep-addresses": "whether to keep digests of e-mail addresses"
         case "gone-confirmations": "responses 404 or 410 before the file is deleted; 0: never"
         case "connections": "the most requests at once"
+        case "serve-metadata": "whether images leave the store with their metadata"
         case "per-host": "the most requests at once to one host; 0: as many as it bears"
         case "allow-private-network": "whether to contact loopback and private addresses"
         case "user-agent": "the User-Agent field of requests"

@@ -28,7 +28,7 @@ struct ContactModel {
         case .reconcile(let list, let photos):
             reconcile(list, photos)
             let named = Set(list.map(\.contact))
-            for (key, contacts) in owners {
+            for (key, contacts) in owners where !key.isOwn {
                 for contact in contacts.subtracting(named) { unlink(contact, key) }
             }
         case .read, .move, .trim, .setBudget: break

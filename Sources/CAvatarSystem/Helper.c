@@ -79,13 +79,21 @@ static int spawn(
     posix_spawnattr_setsigdefault(&attributes, &all);
     // A process group of its own: an interrupt from the terminal must end neither a helper, which is still needed, nor a browser.
     posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP;
+#ifdef POSIX_SPAWN_CLOEXEC_DEFAULT
+    flags |= POSIX_SPAWN_CLOEXEC_DEFAULT;
+#endif
+    posix_spawnattr_setflags(&attributes, flags);
     error = posix_spawn_file_actions_adddup2(&actions, input, 0);
     if (!error) {
         error = output < 0 ? posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_RDWR, 0)
                            : posix_spawn_file_actions_adddup2(&actions, output, 1);
     }
     if (!error) error = posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    // The program's sockets and files stay its own: a client would wait for the end of a connection that a child has too.
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+    if (!error) error = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+#endif
     if (!error) error = posix_spawn(pid, path, &actions, &attributes, arguments, environment);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);

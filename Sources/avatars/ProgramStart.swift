@@ -73,6 +73,8 @@ enum RuntimeSurroundings {
         // Each worker thread asks for the priority of its queue. Without the right to raise it, as under `Nice=` of a unit, libdispatch
         // would log a line per thread, which is not a fault.
         setenv("LIBDISPATCH_LOG", "NO", 0)
+        // A parent may ignore it. Then the system drops the exit codes of helpers and of `--on-change`.
+        signal(SIGCHLD, SIG_DFL)
         if access("/proc/self/stat", R_OK) != 0 { avatar_run_tasks_without_proc() }
     }
 }

@@ -252,4 +252,22 @@ import Testing
             #expect(try String(decoding: workplace.read("got"), as: UTF8.self).hasSuffix(change))
         }
     }
+
+    /// A child that had the server's sockets would keep its port, and the connections of its clients, after the server's end.
+    @Test func commandOfAServerHasNoDescriptorsOfTheServer() async throws {
+        try await withPictures { origin in
+            let workplace = try Workplace()
+            try workplace.write("list.txt", origin.list(1))
+            let command = """
+                cat > got; n=3; open=; while [ $n -lt 100 ]; do if [ -e /proc/$$/fd/$n ]; then open="$open $n"; fi; n=$((n+1)); done
+                echo "open:$open"
+                """
+            let options = ["--sync", "list.txt", "--every", "1s", "--allow-private-network", "--on-change", command]
+            _ = try await RunningServer.with(options, in: workplace) { server in
+                try await server.program.says("on change: exit code 0: open:")
+                let line = try server.program.messages.split(separator: "\n").first { $0.contains("open:") }
+                #expect(line?.hasSuffix("open:") == true, "\(line ?? "")")
+            }
+        }
+    }
 }

@@ -37,15 +37,15 @@ struct VolatileKeys {
             else { continue }
             // A list of bare URLs names its contacts by them. The contact must not change with a signature.
             let isBare = contact.id == contact.avatarURL
-            if isBare, query.coversAll { continue }
+            if isBare, query.coversAll {
+                try keepWhole(url, of: contact, at: place, &reduced, &items)
+                continue
+            }
             let short = url.without(query)
             let id = isBare ? short.rawValue : contact.id
             guard let use = try use(of: short, for: url, query, of: id, isBare: isBare) else {
                 items.append(.clash(host: query.host, contact: isBare ? AvatarKey.redact(text) : id))
-                let own = try ownKey(of: url)
-                guard own != url else { continue }
-                items.append(.reduced(ReducedURL(key: own, url: url, contact: contact.id, isNews: false)))
-                reduced.images[place] = .url(own.rawValue)
+                try keepWhole(url, of: contact, at: place, &reduced, &items)
                 continue
             }
             if use.key != url { items.append(.reduced(use)) }
@@ -53,6 +53,20 @@ struct VolatileKeys {
             if isBare { reduced.id = id }
         }
         return (reduced, items)
+    }
+
+    /// Gives an image the key of its whole URL.
+    private func keepWhole(
+        _ url: AvatarKey,
+        of contact: Contact,
+        at place: Int,
+        _ reduced: inout Contact,
+        _ items: inout [SyncItem]
+    ) throws {
+        let own = try ownKey(of: url)
+        guard own != url else { return }
+        items.append(.reduced(ReducedURL(key: own, url: url, contact: contact.id, isNews: false)))
+        reduced.images[place] = .url(own.rawValue)
     }
 
     // MARK: One URL
@@ -65,9 +79,10 @@ struct VolatileKeys {
         of contact: String,
         isBare: Bool
     ) throws -> ReducedURL? {
-        let isFirst = passed.insert(short.rawValue)
-        let isOtherURL = passedURLs.insert(VolatileSurvey.pair(short, url.rawValue))
-        guard !survey.isClashing(short), isFirst || !isOtherURL else { return nil }
+        // Only the first URL may use the short key. Another one is another image, no matter which contacts have it.
+        let pair = VolatileSurvey.pair(short, url.rawValue)
+        if passed.insert(short.rawValue) { _ = passedURLs.insert(pair) }
+        guard !survey.isClashing(short), passedURLs.contains(pair) else { return nil }
         if let earlier = page[short], earlier.url == url {
             return ReducedURL(key: short, url: url, contact: contact, isNews: false)
         }

@@ -14,7 +14,7 @@ struct VolatileSurvey: Sendable {
     private var urls = FingerprintSet()
     /// These keys, each with a contact that has it.
     private var contacts = FingerprintSet()
-    /// The keys that several contacts have by different URLs.
+    /// The keys that several contacts, or several images of one contact, have by different URLs.
     private var clashing = FingerprintSet()
 
     init(_ queries: VolatileQueries) {
@@ -24,9 +24,12 @@ struct VolatileSurvey: Sendable {
     /// Notes the URLs of `contact`.
     mutating func add(_ contact: Contact) {
         guard !queries.isEmpty else { return }
+        var own: [AvatarKey: AvatarKey] = [:]
         for url in contact.images.lazy.compactMap(\.url).compactMap(AvatarKey.init(listed:)) {
             guard let query = queries.query(for: url) else { continue }
             let key = url.without(query)
+            // A contact does not name one image twice: the parameters tell its images apart.
+            if let other = own.updateValue(url, forKey: key), other != url { _ = clashing.insert(key.rawValue) }
             // Another record of the same contact replaces this one, so it has no say.
             let isOther = contacts.insert(Self.pair(key, contact.id))
             let isNew = keys.insert(key.rawValue)
@@ -34,7 +37,7 @@ struct VolatileSurvey: Sendable {
         }
     }
 
-    /// Whether contacts of the list have `key` by different URLs.
+    /// Whether images of the list have `key` by different URLs.
     func isClashing(_ key: AvatarKey) -> Bool { clashing.contains(key.rawValue) }
 
     /// Whether the list gives `key` to `contact`.

@@ -167,6 +167,24 @@ struct VolatileQuerySyncTests {
         }
     }
 
+    @Test func aContactWithSeveralImagesByAParameterGivesNoneOfThemToAnother() async throws {
+        try await StoreFixture.withStore { fixture in
+            try await leaveOut("id", in: fixture)
+            let (one, two) = (fixture.serve(face(1), at: "/p?id=1"), fixture.serve(face(2), at: "/p?id=2"))
+            let contacts = [
+                Contact(id: "a", images: [.url(one), .url(two)]), Contact(id: "b", avatarURL: two),
+                Contact(id: "c", avatarURL: one),
+            ]
+            for list in [contacts, contacts, contacts.reversed()] {
+                let report = try await fixture.store.sync(contacts: list)
+                #expect(report.queryClashes.count == 1)
+                #expect(try image(of: "a", fixture) == face(1))
+                #expect(try image(of: "b", fixture) == face(2))
+                #expect(try image(of: "c", fixture) == face(1))
+            }
+        }
+    }
+
     @Test func aContactThatLeavesDoesNotKeepTheOthersFromTheirImage() async throws {
         try await StoreFixture.withStore { fixture in
             try await leaveOut("sig", in: fixture)

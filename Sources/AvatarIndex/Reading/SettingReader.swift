@@ -28,6 +28,7 @@ extension SettingReader {
     /// The value in force for a setting that has a default: any but `lowWatermark`, `renditionBudget` and `maximumFreshness`.
     package func requiredValue(of setting: Setting) throws -> Int64 {
         guard let value = try self.value(of: setting) else {
+            // It cannot be reached: the callers name settings of this package, each with a default in its declaration.
             preconditionFailure("The setting `\(setting.name)` has no default.")
         }
         return value

@@ -33,6 +33,7 @@ let package = Package(
     products: [
         .library(name: "AvatarStore", targets: ["AvatarStore"]),
         .library(name: "AvatarMaintenance", targets: ["AvatarMaintenance"]),
+        .library(name: "AvatarProviders", targets: ["AvatarProviders"]),
         .library(name: "AvatarContacts", targets: ["AvatarContacts"]),
         .library(name: "AvatarAddressBooks", targets: ["AvatarAddressBooks"]),
         .library(name: "AvatarPlaceholder", targets: ["AvatarPlaceholder"]),
@@ -96,6 +97,15 @@ let package = Package(
             dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")],
             swiftSettings: swiftSettings
         ),
+        // What a host program may bring of its own: the origin client, the shared tier, the maker of renditions. A separate product,
+        // because a program that brings none needs none of their types.
+        .target(
+            name: "AvatarProviders",
+            dependencies: ["AvatarCore", .product(name: "HTTPTypes", package: "swift-http-types")],
+            swiftSettings: swiftSettings
+        ),
+        // Queries, settings and reports of the work of operators. `AvatarMaintenance` re-exports them.
+        .target(name: "AvatarReports", dependencies: ["AvatarCore"], swiftSettings: swiftSettings),
         // FoundationEssentials and the C library, re-exported to the modules that need them.
         .target(name: "AvatarFoundation", swiftSettings: swiftSettings),
         // The hash functions of the system's OpenSSL.
@@ -125,6 +135,7 @@ let package = Package(
                 .embedInCode("0018_failure_message.sql"), .embedInCode("0019_host_window.sql"),
                 .embedInCode("0020_source.sql"), .embedInCode("0021_address_book.sql"),
                 .embedInCode("0022_metadata.sql"),
+                .embedInCode("0023_contact_word.sql"),
             ],
             swiftSettings: swiftSettings
         ),
@@ -134,7 +145,9 @@ let package = Package(
         .target(
             name: "AvatarIndex",
             dependencies: [
+                "AvatarReports",
                 "AvatarCore",
+                "AvatarFileSystem",
                 "AvatarFoundation",
                 "AvatarMigrations",
                 "AvatarSQLite",
@@ -143,10 +156,17 @@ let package = Package(
         ),
         // System calls that Swift's Glibc module does not import, and the program's arguments.
         .target(name: "CAvatarSystem"),
+        // Every call by which a store uses files.
+        .target(
+            name: "AvatarFileSystem",
+            dependencies: ["AvatarCore", "AvatarFoundation", "CAvatarSystem"],
+            swiftSettings: swiftSettings
+        ),
         .target(
             name: "AvatarFiles",
             dependencies: [
                 "AvatarCore",
+                "AvatarFileSystem",
                 "AvatarFoundation",
                 "AvatarImages",
                 "CAvatarSystem",
@@ -158,6 +178,7 @@ let package = Package(
         .target(
             name: "AvatarOriginRules",
             dependencies: [
+                "AvatarProviders",
                 "AvatarCore", "AvatarFoundation", "CAvatarSystem",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
@@ -181,6 +202,7 @@ let package = Package(
         .target(
             name: "AvatarOrigin",
             dependencies: [
+                "AvatarProviders",
                 "AvatarCore",
                 "AvatarFoundation",
                 "AvatarOriginRules",
@@ -194,8 +216,10 @@ let package = Package(
         .target(
             name: "AvatarWriter",
             dependencies: [
+                "AvatarReports",
                 "AvatarCore",
                 "AvatarIndex",
+                "AvatarFileSystem",
                 "AvatarFiles",
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -206,10 +230,13 @@ let package = Package(
         .target(
             name: "AvatarStore",
             dependencies: [
+                "AvatarProviders",
+                "AvatarReports",
                 "AvatarCore",
                 "AvatarFoundation",
                 "AvatarImages",
                 "AvatarIndex",
+                "AvatarFileSystem",
                 "AvatarFiles",
                 "AvatarWriter",
                 "CZlib",
@@ -227,7 +254,10 @@ let package = Package(
         .target(
             name: "AvatarMaintenance",
             dependencies: [
-                "AvatarCore", "AvatarFiles", "AvatarFoundation", "AvatarImages", "AvatarIndex", "AvatarStore",
+                "AvatarProviders",
+                "AvatarReports",
+                "AvatarCore", "AvatarFileSystem", "AvatarFiles", "AvatarFoundation", "AvatarImages", "AvatarIndex",
+                "AvatarStore",
                 "AvatarWriter",
                 .target(name: "AvatarOrigin", condition: trait("HTTPOrigin")),
             ],
@@ -265,6 +295,7 @@ let package = Package(
         .target(
             name: "AvatarStoreS3",
             dependencies: [
+                "AvatarProviders",
                 "AvatarCore", "AvatarFoundation", "AvatarOrigin", "AvatarOriginRules", "CAvatarCurl", "AvatarDigest",
             ],
             swiftSettings: swiftSettings
@@ -305,6 +336,7 @@ let package = Package(
         .target(
             name: "AvatarAddressBooks",
             dependencies: [
+                "AvatarProviders",
                 "AvatarContacts", "AvatarCore", "AvatarFiles", "AvatarFoundation", "AvatarIndex", "AvatarOrigin",
                 "AvatarOriginRules", "AvatarStore",
                 "CAvatarXML",
@@ -343,7 +375,7 @@ let package = Package(
         // Makes renditions with the helper. It decodes nothing itself and links no decoder.
         .target(
             name: "AvatarRenditions",
-            dependencies: ["AvatarCore", "AvatarImages", "CAvatarSystem"],
+            dependencies: ["AvatarProviders", "AvatarCore", "AvatarImages", "CAvatarSystem"],
             swiftSettings: swiftSettings
         ),
         // An HTTP origin on loopback and sample images, for tests and `avatars demo`. No product: `AvatarStoreTesting`
@@ -360,14 +392,16 @@ let package = Package(
         .target(
             name: "AvatarStoreTesting",
             dependencies: [
-                "AvatarMaintenance", "AvatarStore", "AvatarFiles", "AvatarFoundation", "AvatarLoopback",
-                "CAvatarSystem",
+                "AvatarProviders",
+                "AvatarMaintenance", "AvatarStore", "AvatarFiles", "AvatarFileSystem", "AvatarFoundation",
+                "AvatarLoopback", "CAvatarSystem", "CSQLite",
             ],
             swiftSettings: swiftSettings
         ),
         .executableTarget(
             name: "avatars",
             dependencies: [
+                "AvatarProviders",
                 "AvatarMaintenance",
                 "AvatarStore",
                 "AvatarAddressBooks",
@@ -397,7 +431,7 @@ let package = Package(
         ),
         .testTarget(
             name: "AvatarCoreTests",
-            dependencies: ["AvatarCore", .product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: ["AvatarReports", "AvatarCore", .product(name: "HTTPTypes", package: "swift-http-types")],
             swiftSettings: swiftSettings
         ),
         .testTarget(name: "AvatarDigestTests", dependencies: ["AvatarDigest"], swiftSettings: swiftSettings),
@@ -411,6 +445,8 @@ let package = Package(
         .testTarget(
             name: "AvatarIndexTests",
             dependencies: [
+                "AvatarReports",
+                "AvatarFileSystem",
                 "AvatarIndex",
                 "AvatarMigrations",
                 "AvatarSQLite",
@@ -423,13 +459,15 @@ let package = Package(
         .testTarget(
             name: "AvatarFilesTests",
             dependencies: [
-                "AvatarFiles", "AvatarImages", "AvatarStoreTesting", "AvatarDigest", "ProgramRunning",
+                "AvatarFileSystem", "AvatarFiles", "AvatarImages", "AvatarStoreTesting", "AvatarDigest",
+                "ProgramRunning",
             ],
             swiftSettings: swiftSettings
         ),
         .testTarget(
             name: "AvatarOriginTests",
             dependencies: [
+                "AvatarProviders",
                 "AvatarOrigin", "AvatarOriginRules", "AvatarStoreTesting", "ProgramRunning",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -468,6 +506,7 @@ let package = Package(
                 "AvatarAddressBooks", "AvatarCore", "AvatarFiles", "AvatarOriginRules", "AvatarStore",
                 "AvatarStoreTesting",
                 "ProgramRunning",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: swiftSettings
         ),
@@ -475,6 +514,7 @@ let package = Package(
         .testTarget(
             name: "AvatarRenditionsTests",
             dependencies: [
+                "AvatarProviders",
                 "AvatarRenditions", "AvatarCore", "AvatarImages", "AvatarStoreTesting", "CZlib", "ProgramRunning",
                 "avatars-decoder",
             ],
@@ -485,6 +525,7 @@ let package = Package(
         .testTarget(
             name: "AvatarStoreTests",
             dependencies: [
+                "AvatarProviders",
                 "AvatarMaintenance",
                 "AvatarStore", "AvatarContacts", "AvatarSQLite", "AvatarStoreService", "AvatarStoreTesting",
                 "AvatarWriter",
@@ -498,6 +539,7 @@ let package = Package(
         .testTarget(
             name: "AvatarStoreHTTPTests",
             dependencies: [
+                "AvatarProviders",
                 "AvatarMaintenance",
                 "AvatarStoreHTTP", "AvatarSQLite", "AvatarStore", "AvatarStoreTesting",
                 "AvatarDigest",
@@ -509,6 +551,7 @@ let package = Package(
         .testTarget(
             name: "AvatarStoreS3Tests",
             dependencies: [
+                "AvatarProviders",
                 "AvatarMaintenance",
                 "AvatarStoreS3", "AvatarCore", "AvatarStore", "AvatarStoreTesting", "ProgramRunning",
                 "AvatarDigest",
@@ -605,6 +648,7 @@ let package = Package(
         .testTarget(
             name: "PageExampleTests",
             dependencies: [
+                "AvatarProviders",
                 "AvatarMaintenance",
                 "AvatarStore", "AvatarStoreHTTP", "AvatarStoreService", "AvatarAddressBooks", "AvatarContacts",
                 "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreTesting",
@@ -641,8 +685,9 @@ let package = Package(
         .target(
             name: "Workload",
             dependencies: [
+                "AvatarProviders",
                 "AvatarMaintenance",
-                "AvatarStore", "AvatarFiles", "AvatarStoreTesting", "AvatarDigest",
+                "AvatarStore", "AvatarFileSystem", "AvatarStoreTesting", "AvatarDigest",
             ],
             path: "Tests/Workload",
             swiftSettings: swiftSettings
@@ -650,8 +695,19 @@ let package = Package(
         // A worker process that uses a store until a test kills it.
         .executableTarget(
             name: "StoreWorker",
-            dependencies: ["Workload", "AvatarFiles", "AvatarStoreTesting"],
+            dependencies: ["Workload", "AvatarFileSystem", "AvatarStoreTesting"],
             path: "Tests/StoreWorker",
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: [
+                "AvatarProviders",
+                "Workload", "ProgramRunning", "AvatarFiles", "AvatarFileSystem", "AvatarFoundation",
+                .product(name: "Logging", package: "swift-log"),
+                "AvatarMaintenance", "AvatarSQLite", "AvatarStore", "AvatarStoreTesting",
+            ],
+            path: "Tests/Simulation",
             swiftSettings: swiftSettings
         ),
         .testTarget(
@@ -668,3 +724,12 @@ let package = Package(
 
 // The tests need all optional code.
 if !isDevelopment { package.targets.removeAll { $0.isTest } }
+
+// The tests start thousands of programs and lose power thousands of times, for which unoptimised code takes twice as long. Their
+// own code is the smaller part of that, and the larger part of a build. A debugger wants AVATARS_DEVELOPMENT=debug.
+if isDevelopment, Context.environment["AVATARS_DEVELOPMENT"] != "debug" {
+    for target in package.targets
+    where target.name == "SimulationTests" || !target.isTest && target.path?.hasPrefix("Tests/") != true {
+        target.swiftSettings? += [.unsafeFlags(["-O"], .when(configuration: .debug))]
+    }
+}

@@ -34,6 +34,7 @@ let package = Package(
             dependencies: [
                 "BenchmarkFigures",
                 .product(name: "AvatarMaintenance", package: "AvatarStore"),
+                .product(name: "AvatarProviders", package: "AvatarStore"),
                 .product(name: "AvatarStore", package: "AvatarStore"),
                 .product(name: "AvatarFrontEnds", package: "AvatarStore"),
                 .product(name: "AvatarPublisher", package: "AvatarStore"),
@@ -79,6 +80,7 @@ let package = Package(
             dependencies: [
                 "BenchmarkFigures",
                 .product(name: "AvatarMaintenance", package: "AvatarStore"),
+                .product(name: "AvatarProviders", package: "AvatarStore"),
                 .product(name: "AvatarStore", package: "AvatarStore"),
                 .product(name: "AvatarStoreTesting", package: "AvatarStore"),
                 .product(name: "GRDB", package: "GRDB.swift"),

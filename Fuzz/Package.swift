@@ -25,6 +25,11 @@ let package = Package(
             dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")],
             swiftSettings: swiftSettings
         ),
+        .target(
+            name: "AvatarProviders",
+            dependencies: ["AvatarCore", .product(name: "HTTPTypes", package: "swift-http-types")],
+            swiftSettings: swiftSettings
+        ),
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .target(name: "AvatarDigest", dependencies: ["COpenSSL"], swiftSettings: swiftSettings),
         .target(name: "AvatarImages", dependencies: ["AvatarCore"], swiftSettings: swiftSettings),
@@ -36,7 +41,7 @@ let package = Package(
         .target(
             name: "AvatarOriginRules",
             dependencies: [
-                "AvatarCore", "AvatarFoundation", "CAvatarSystem",
+                "AvatarCore", "AvatarFoundation", "AvatarProviders", "CAvatarSystem",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: swiftSettings
@@ -47,7 +52,8 @@ let package = Package(
         .target(
             name: "AvatarOrigin",
             dependencies: [
-                "AvatarCore", "AvatarFoundation", "AvatarOriginRules", "CAvatarCurl", "CAvatarSystem",
+                "AvatarCore", "AvatarFoundation", "AvatarOriginRules", "AvatarProviders", "CAvatarCurl",
+                "CAvatarSystem",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: swiftSettings
@@ -57,8 +63,8 @@ let package = Package(
         .executableTarget(
             name: "Fuzzer",
             dependencies: [
-                "AvatarContacts", "AvatarCore", "AvatarImages", "AvatarOrigin", "AvatarOriginRules", "CAnswer",
-                "CAvatarCurl",
+                "AvatarContacts", "AvatarCore", "AvatarImages", "AvatarOrigin", "AvatarOriginRules", "AvatarProviders",
+                "CAnswer", "CAvatarCurl",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             // The main function is libFuzzer's.

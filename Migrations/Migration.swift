@@ -34,6 +34,7 @@ package struct Migration: Sendable {
         Migration(version: 20, name: "0020_source", bytes: PackageResources._020_source_sql),
         Migration(version: 21, name: "0021_address_book", bytes: PackageResources._021_address_book_sql),
         Migration(version: 22, name: "0022_metadata", bytes: PackageResources._022_metadata_sql),
+        Migration(version: 23, name: "0023_contact_word", bytes: PackageResources._023_contact_word_sql),
     ]
 
     /// The schema version of this program.

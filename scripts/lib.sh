@@ -127,19 +127,54 @@ want_nginx() {
     fi
 }
 
-# want_dav: sets AVATARS_DAV to a folder with the CardDAV servers of some tests, which are not installed: their packages would start
-# services. Without pip and a network, the tests that need them are skipped.
+# want_dav: sets AVATARS_DAV to a folder with the CardDAV servers of some tests and vdirsyncer, which are not installed: packages of
+# servers would start services. Without pip and a network, the tests that need them are skipped.
 want_dav() {
-    local tools="$PWD/.build/tools/dav"
-    if [ ! -x "$tools/bin/radicale" ] || [ ! -x "$tools/bin/xandikos" ]; then
+    local tools="$PWD/.build/tools/dav" program missing=""
+    for program in radicale xandikos vdirsyncer; do [ -x "$tools/bin/$program" ] || missing=yes; done
+    if [ -n "$missing" ]; then
         python3 -m pip --version >/dev/null 2>&1 || want_tool python3-pip
-        python3 -m pip install -q --disable-pip-version-check --root-user-action=ignore --target "$tools" radicale==3.5.4 xandikos==0.2.12 dulwich==0.22.8 \
-            >/dev/null 2>&1 || true
+        python3 -m pip install -q --upgrade --disable-pip-version-check --root-user-action=ignore --target "$tools" radicale==3.5.4 \
+            xandikos==0.2.12 dulwich==0.22.8 vdirsyncer==0.19.3 >/dev/null 2>&1 || true
     fi
+    # Its test is skipped where this Python cannot run it.
+    PYTHONPATH="$tools" "$tools/bin/vdirsyncer" --version >/dev/null 2>&1 || rm -f "$tools/bin/vdirsyncer"
     if PYTHONPATH="$tools" "$tools/bin/radicale" --version >/dev/null 2>&1; then
         export AVATARS_DAV="$tools"
     else
         echo "Tests that need Radicale and xandikos are skipped." >&2
+    fi
+}
+
+# want_ldap: sets AVATARS_LDAP to a folder with the directory of a test, unless the system has it. It is not installed: its package
+# would start a service.
+want_ldap() {
+    local tools="$PWD/.build/tools/ldap" libraries
+    if [ -x /usr/sbin/slapd ] && [ -x /usr/bin/ldapsearch ]; then return; fi
+    if [ ! -x "$tools/usr/sbin/slapd" ] && [ "$(uname -s)" = Linux ] && command -v apt-get >/dev/null 2>&1; then
+        unpack_packages "$tools" slapd ldap-utils libldap-2.5-0 libldap2 libldap-2.6-0 libodbc2 libltdl7 libwrap0 libnsl2 \
+            libtirpc3 libtirpc3t64 libsasl2-2
+    fi
+    libraries="$(printf '%s:' "$tools"/usr/lib/*-linux-gnu "$tools"/lib/*-linux-gnu "$tools"/usr/lib/ldap)"
+    if LD_LIBRARY_PATH="$libraries" "$tools/usr/sbin/slapd" -VV >/dev/null 2>&1 &&
+        LD_LIBRARY_PATH="$libraries" "$tools/usr/bin/ldapsearch" -VV >/dev/null 2>&1; then
+        export AVATARS_LDAP="$tools"
+    else
+        echo "The test that needs slapd is skipped." >&2
+    fi
+}
+
+# want_kdc: sets AVATARS_KDC to a folder with the Kerberos server of a test, which is not installed: its package would start a service.
+want_kdc() {
+    local tools="$PWD/.build/tools/kdc"
+    if [ ! -x "$tools/usr/sbin/krb5kdc" ] && [ "$(uname -s)" = Linux ] && command -v apt-get >/dev/null 2>&1; then
+        unpack_packages "$tools" krb5-kdc krb5-admin-server libkadm5srv-mit12 libkdb5-10 libverto1 libverto-libev1 libev4 libgssrpc4 \
+            libkrb5-3 libk5crypto3 libkrb5support0 libgssapi-krb5-2 libkeyutils1 libedit2 libss2
+    fi
+    if [ -x "$tools/usr/sbin/krb5kdc" ]; then
+        export AVATARS_KDC="$tools"
+    else
+        echo "The test that needs krb5-kdc is skipped." >&2
     fi
 }
 

@@ -23,6 +23,7 @@ let package = Package(
                 .product(name: "AvatarContacts", package: "AvatarStore"),
                 .product(name: "AvatarMaintenance", package: "AvatarStore"),
                 .product(name: "AvatarFrontEnds", package: "AvatarStore"),
+                .product(name: "AvatarProviders", package: "AvatarStore"),
                 .product(name: "AvatarPublisher", package: "AvatarStore"),
                 .product(name: "AvatarStore", package: "AvatarStore"),
                 .product(name: "AvatarStoreHTTP", package: "AvatarStore"),

@@ -5,7 +5,7 @@ import AvatarStore
 struct FoundBook {
     var path: String
     var name: String?
-    /// Its state: "sync " and the sync-token, or "tag " and the older tag; `nil` if the server tells neither.
+    /// Its state: "sync " and the sync-token, or "tag " and the older tag; `nil` if the server tells neither, or was not asked.
     var token: String?
 }
 
@@ -14,8 +14,11 @@ struct BookFinder: ~Copyable {
     private let server: CardDAVServer
     private let client: DAVClient
     private let update: SourceUpdate
-    /// Whether the server is known to have tokens, so that the older tag is not asked for: a server may have to compute it.
-    private let hasSyncTokens: Bool
+    /// The properties with the state of a book that are asked for, because a server may have to compute them: none at the first sync,
+    /// whose listing has the state, and not the older tag of a server that is known to have tokens.
+    private let stateProperties: String
+    /// The paths of the books in the index.
+    private let knownPaths: Set<String>
     /// Where another host has the books of the user.
     private var elsewhere: String?
     /// Whether the server has refused to tell of a resource.
@@ -28,11 +31,17 @@ struct BookFinder: ~Copyable {
     /// - Throws: an error of the index.
     init(_ server: CardDAVServer, _ client: DAVClient, _ update: SourceUpdate) throws {
         (self.server, self.client, self.update) = (server, client, update)
-        hasSyncTokens = try update.books().contains { $0.token?.hasPrefix("sync ") == true }
+        let known = try update.books()
+        knownPaths = Set(known.map(\.path))
+        stateProperties =
+            known.isEmpty
+            ? "" : known.contains { $0.token?.hasPrefix("sync ") == true } ? Self.token : Self.token + Self.tag
     }
 
-    private static let bookProperties = """
-        <d:resourcetype/><d:displayname/><d:sync-token/><d:current-user-principal/><c:addressbook-home-set/>
+    private static let token = "<d:sync-token/>"
+    private static let tag = "<x:getctag/>"
+    private static let placeProperties = """
+        <d:resourcetype/><d:displayname/><d:current-user-principal/><c:addressbook-home-set/>
         """
 
     /// The books that are named, or all.
@@ -89,7 +98,12 @@ struct BookFinder: ~Copyable {
             guard let path = here(principal) else { continue }
             homes += try await properties(of: path, depth: 0)?.flatMap(\.resource.homes) ?? []
         }
-        return homes.prefix(Self.mostPlaces).compactMap { here($0) }
+        // DAViCal names the home of the user and of the principal, which is one.
+        var paths: [String] = []
+        for path in homes.prefix(Self.mostPlaces).compactMap({ here($0) }) where !paths.contains(path) {
+            paths.append(path)
+        }
+        return paths
     }
 
     /// The path of `reference` at this server; `nil` if it is at another one, to which no login is sent.
@@ -115,40 +129,62 @@ struct BookFinder: ~Copyable {
     private mutating func properties(of path: String, depth: Int) async throws -> [(
         path: String, resource: DAVResource
     )]? {
-        let (answer, path) = try await client.send(
-            "PROPFIND",
-            path,
-            depth: depth,
-            body: DAVClient.propfind(Self.bookProperties + (hasSyncTokens ? "" : "<x:getctag/>")),
-            limit: Self.mostBytes
-        )
+        // DAViCal fails if a collection without a state is asked for it, such as the one above all users.
+        let mayBeBook = depth == 1 || knownPaths.contains(path.isCollectionPath ? path : path + "/")
+        let properties = Self.placeProperties + (mayBeBook ? stateProperties : "")
+        let (answer, place) = try await ask(properties, of: path, depth: depth)
         guard answer.status == 207, !answer.isTooLarge else {
             if answer.status == 403 { isForbidden = true }
             guard answer.status < 500 else { throw client.unreached("responds with status \(answer.status)") }
             return nil
         }
+        return try resources(in: answer, about: place)
+    }
+
+    /// The resources in the answer about `place`.
+    ///
+    /// - Throws: `unreadableList` if it is no WebDAV answer; an error of the disk.
+    private func resources(
+        in answer: DAVClient.Answer,
+        about place: String
+    ) throws -> [(path: String, resource: DAVResource)] {
         var reader = try MultistatusReader(answer.body)
         var found: [(path: String, resource: DAVResource)] = []
         do {
             while let resource = try reader.next() {
-                guard let place = DAVPath.resolve(resource.href, at: server.base) else { continue }
-                found.append((place.isCollectionPath || !resource.isCollection ? place : place + "/", resource))
+                guard let path = DAVPath.resolve(resource.href, at: server.base) else { continue }
+                found.append((path.isCollectionPath || !resource.isCollection ? path : path + "/", resource))
             }
         } catch is MultistatusReader.Malformed {
-            throw client.problem("responds with what is no WebDAV answer for \(path)")
+            throw client.problem("responds with what is no WebDAV answer for \(place)")
         }
         return found
     }
 
-    /// Throws unless the server says that `book` is gone. Its absence from a list may be a fault of the moment.
-    func requireGone(_ book: SourceBook) async throws {
-        let (answer, path) = try await client.send(
+    /// The state of `book`, which was found without it; `nil` if the server tells none.
+    func state(of book: FoundBook) async throws -> String? {
+        let (answer, place) = try await ask(Self.token + Self.tag, of: book.path, depth: 0)
+        guard answer.status == 207, !answer.isTooLarge else { return nil }
+        return try resources(in: answer, about: place).first.flatMap { Self.book($0.path, $0.resource).token }
+    }
+
+    private func ask(
+        _ properties: String,
+        of path: String,
+        depth: Int
+    ) async throws -> (answer: DAVClient.Answer, path: String) {
+        try await client.send(
             "PROPFIND",
-            book.path,
-            depth: 0,
-            body: DAVClient.propfind("<d:resourcetype/>"),
+            path,
+            depth: depth,
+            body: DAVClient.propfind(properties),
             limit: Self.mostBytes
         )
+    }
+
+    /// Throws unless the server says that `book` is gone. Its absence from a list may be a fault of the moment.
+    func requireGone(_ book: SourceBook) async throws {
+        let (answer, path) = try await ask("<d:resourcetype/>", of: book.path, depth: 0)
         // It is elsewhere now if it redirects.
         guard [404, 410].contains(answer.status) || path != book.path else {
             throw client.problem(

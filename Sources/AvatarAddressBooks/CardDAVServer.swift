@@ -21,6 +21,13 @@ public struct CardDAVServer: Sendable {
 
         /// The login of `user`.
         public init(user: String, password: String) { (self.user, self.password) = (user, password) }
+
+        /// The Kerberos ticket of the session, for a server that asks for Negotiate (RFC 4559): no user and no password. libcurl must
+        /// have GSS-API. Requests for pictures do not use it.
+        public static let ticket = Login(user: "", password: "")
+
+        /// Whether it is the ticket.
+        var isTicket: Bool { user.isEmpty && password.isEmpty }
     }
 
     /// The URL of an address book, or any other URL of the server, at which the search for the user's books begins (RFC 6764).
@@ -74,7 +81,7 @@ public struct CardDAVServer: Sendable {
 
     /// The header fields with the login; none without one, and where a password must not be sent as it is.
     var loginFields: [(name: String, value: String)] {
-        guard isPrivate, let login else { return [] }
+        guard isPrivate, let login, !login.isTicket else { return [] }
         return [("Authorization", login.basic)]
     }
 
@@ -96,7 +103,7 @@ extension ContactSource {
     ///
     /// Nothing is unlinked if an answer was cut short, cannot be read or is about another path.
     public static func cardDAV(_ server: CardDAVServer) -> ContactSource {
-        ContactSource(name: server.url, kind: .cardDAV) { update in
+        ContactSource(name: server.url, kind: .cardDAV, origin: server.base) { update in
             let client = try DAVClient(server, update)
             do {
                 var reader = AddressBookReader(server, client, update)

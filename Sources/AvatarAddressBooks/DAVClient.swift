@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarOrigin
 import AvatarOriginRules
+import AvatarProviders
 import AvatarStore
 import HTTPTypes
 
@@ -18,8 +19,8 @@ final class DAVClient {
     private let server: CardDAVServer
     private let update: SourceUpdate
     private let origin: HTTPOrigin
-    /// Whether the server has asked for Digest.
-    private var usesDigest = false
+    /// The way to prove the user that the server has asked for; `nil` without one.
+    private var proof: ServerRequest.Proof?
 
     private static let mostRedirects = 5
     /// The maximum time of one request, in milliseconds: a server may take long to make a report of all cards.
@@ -58,12 +59,8 @@ final class DAVClient {
             let (answer, location, challenge) = try await exchange(method, path, depth: depth, body: body, limit: limit)
             switch answer.status {
             case 401:
-                if !usesDigest, challenge.contains(where: { $0.lowercased().hasPrefix("digest") }), server.login != nil
-                {
-                    usesDigest = true
-                    continue
-                }
-                throw refusal(answer.status)
+                guard proof == nil, let asked = proof(by: challenge) else { throw refusal(answer.status) }
+                proof = asked
             case 301, 302, 303, 307, 308:
                 guard let location, let next = resolve(location, from: path) else {
                     throw problem("redirects to another host; name the URL there")
@@ -75,6 +72,51 @@ final class DAVClient {
             }
         }
         throw problem("redirects more than \(Self.mostRedirects) times")
+    }
+
+    /// The way to prove the user that a server asks for by `challenges`; `nil` for none that there is.
+    private func proof(by challenges: [String]) -> ServerRequest.Proof? {
+        guard let login = server.login else { return nil }
+        func asks(for scheme: String) -> Bool { challenges.contains { $0.lowercased().hasPrefix(scheme) } }
+        if login.isTicket { return asks(for: "negotiate") && HTTPOrigin.hasNegotiate ? .negotiate : nil }
+        return asks(for: "digest") ? .digest(user: login.user, password: login.password) : nil
+    }
+
+    /// A request whose response is received while its sender does something else.
+    struct Ahead {
+        fileprivate let task: Task<ServerRequest.Response, any Error>
+
+        func cancel() { task.cancel() }
+    }
+
+    /// Sends a request now whose response is taken later by `answer(of:)`.
+    ///
+    /// - Parameter limit: the maximum size of the body in bytes. It is kept in memory.
+    func sendAhead(_ method: String, _ path: String, depth: Int, body: String, limit: Int) -> Ahead? {
+        guard update.millisecondsLeft > 0 else { return nil }
+        update.countRequest()
+        let request = request(method, path, depth: depth, body: body, limit: limit)
+        return Ahead(task: Task { [origin] in try await origin.exchange(request) })
+    }
+
+    /// The response to a request; `nil` if it has to be sent again by `send`.
+    ///
+    /// - Throws: `CancellationError`; an error of the disk.
+    func answer(of ahead: Ahead) async throws -> Answer? {
+        let result = await withTaskCancellationHandler {
+            await ahead.task.result
+        } onCancel: {
+            ahead.cancel()
+        }
+        try Task.checkCancellation()
+        // `send` knows the reasons of a failure, and asks for more than fits into memory.
+        guard case .success(let response) = result, response.head.status == 207, !response.isTooLarge else {
+            return nil
+        }
+        let body = DAVBody()
+        try body.append(response.body)
+        try body.finish()
+        return Answer(status: 207, body: body, isTooLarge: false, etag: nil)
     }
 
     private func resolve(_ location: String, from path: String) -> String? {
@@ -129,7 +171,7 @@ final class DAVClient {
         var fields = ["User-Agent: \(server.http.userAgent)"]
         if let depth { fields.append("Depth: \(depth)") }
         if body != nil { fields.append("Content-Type: application/xml; charset=utf-8") }
-        if !usesDigest {
+        if proof == nil {
             let login = server.loginFields
             for field in login.isEmpty ? server.http.fieldsForHost?(server.host) ?? [] : login {
                 fields.append("\(field.name): \(field.value)")
@@ -143,9 +185,7 @@ final class DAVClient {
             bodyLimit: limit
         )
         request.timeout = min(Self.timeout, update.millisecondsLeft)
-        if usesDigest, let login = server.login {
-            request.digest = ServerRequest.Digest(user: login.user, password: login.password)
-        }
+        request.proof = proof
         return request
     }
 
@@ -170,7 +210,16 @@ final class DAVClient {
 
     /// The error of a server that refuses the user.
     func refusal(_ status: Int) -> AvatarStoreError {
-        if let login = server.login, !usesDigest, !server.isPrivate {
+        if server.login?.isTicket == true {
+            guard HTTPOrigin.hasNegotiate else {
+                return problem("cannot get a Kerberos ticket, because this libcurl has no GSS-API")
+            }
+            guard proof != nil else {
+                return problem("takes no Kerberos ticket: it does not offer Negotiate (status \(status))")
+            }
+            return problem("refuses the Kerberos ticket, or the session has none; `klist` shows it (status \(status))")
+        }
+        if let login = server.login, proof == nil, !server.isPrivate {
             return problem("asks for the password of \"\(login.user)\", which is sent over TLS only; use https")
         }
         if status == 403 { return problem("refuses access (status 403)") }

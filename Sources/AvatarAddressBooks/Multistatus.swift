@@ -59,6 +59,8 @@ struct DAVResource {
     var homes: [String] = []
     /// The vCard.
     var card: String?
+    /// Whether the server does not know the state that it was asked about (RFC 6578 section 3.2), which xandikos says within a list.
+    var refusesToken = false
 }
 
 /// Reads a response about several resources, one resource at a time.
@@ -188,6 +190,7 @@ struct MultistatusReader: ~Copyable {
         case (3, "href"):
             if resource.href.isEmpty { resource.href = text.trimmed } else { resource.others.append(text.trimmed) }
         case (3, "status"): resource.status = Self.status(text)
+        case (4, "error") where path[3] == "valid-sync-token": resource.refusesToken = true
         case (4, "propstat") where path[3] == "status": properties.status = Self.status(text)
         case (3, "propstat"):
             if (200..<300).contains(properties.status ?? 200) { resource.take(properties) }

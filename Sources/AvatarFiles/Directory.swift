@@ -1,5 +1,5 @@
 package import AvatarCore
-import CAvatarSystem
+package import AvatarFileSystem
 import Synchronization
 
 #if canImport(Glibc)
@@ -12,6 +12,8 @@ import Darwin
 package final class Directory: Sendable {
     /// The path it was opened by.
     package let path: String
+    /// Makes the calls on this directory and on what is in it.
+    package let fileSystem: any FileSystem
     /// The descriptor; `restoreIfRemoved` replaces it.
     private let current: Atomic<Int32>
     /// The two-digit folders that `hasFolder` has found.
@@ -26,10 +28,9 @@ package final class Directory: Sendable {
     /// Opens `path`, which must be a directory and not a symbolic link. Links in the parents of `path` are followed.
     ///
     /// - Throws: `ELOOP` or `ENOTDIR` for a symbolic link or a file, `ENOENT` if it is missing.
-    package convenience init(opening path: String) throws(SystemCallError) {
-        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else { throw SystemCallError("open", path) }
-        self.init(path: path, descriptor: descriptor)
+    package convenience init(opening path: String, on fileSystem: any FileSystem) throws(SystemCallError) {
+        let descriptor = try fileSystem.open(path, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+        self.init(path: path, descriptor: descriptor, on: fileSystem)
     }
 
     /// Opens the directory `name` in `parent`, which must not be a symbolic link.
@@ -37,30 +38,32 @@ package final class Directory: Sendable {
     /// - Throws: as `init(opening:)`.
     convenience init(opening name: String, in parent: Directory) throws(SystemCallError) {
         let path = parent.path + "/" + name
-        let descriptor = openat(parent.descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
+        let descriptor = parent.fileSystem.openat(parent.descriptor, name, flags, 0)
         guard descriptor >= 0 else { throw SystemCallError("open", path) }
-        self.init(path: path, descriptor: descriptor)
+        self.init(path: path, descriptor: descriptor, on: parent.fileSystem)
     }
 
-    /// Takes over an open `descriptor`.
-    init(path: String, descriptor: Int32) {
+    /// Takes over an open `descriptor` of `fileSystem`.
+    init(path: String, descriptor: Int32, on fileSystem: any FileSystem) {
         self.path = path
+        self.fileSystem = fileSystem
         isMissing = false
         current = Atomic(descriptor)
     }
 
     /// Stands for the missing directory `path` in a store that is open for reading: no file is found in it.
-    private init(missing path: String) throws(SystemCallError) {
+    private init(missing path: String, on fileSystem: any FileSystem) throws(SystemCallError) {
         // Looking up a name below a device fails as below a missing directory, so no other code needs to know.
-        let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw SystemCallError("open", "/dev/null") }
+        let descriptor = try fileSystem.open("/dev/null", flags: O_RDONLY)
         self.path = path
+        self.fileSystem = fileSystem
         isMissing = true
         current = Atomic(descriptor)
     }
 
     deinit {
-        close(descriptor)
+        fileSystem.close(descriptor)
     }
 
     /// Creates the directory again if it was removed, as a purge of the cache folder may do.
@@ -68,10 +71,9 @@ package final class Directory: Sendable {
     /// The old descriptor stays open, because other threads may be using it at this moment.
     package func restoreIfRemoved(mode: UInt32) throws(SystemCallError) {
         var information = stat()
-        guard fstat(descriptor, &information) == 0, information.st_nlink == 0 else { return }
-        try Self.makeWithParents(path, mode: mode)
-        let opened = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard opened >= 0 else { throw SystemCallError("open", path) }
+        guard fileSystem.fstat(descriptor, &information) == 0, information.st_nlink == 0 else { return }
+        try Self.makeWithParents(path, mode: mode, on: fileSystem)
+        let opened = try fileSystem.open(path, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
         current.store(opened, ordering: .relaxed)
         seen.forgetAll()
     }
@@ -80,13 +82,16 @@ package final class Directory: Sendable {
     ///
     /// A positive result is cached while the directory is open. A link can take the folder's place after any check, so
     /// each read or write of a file opens the folder again without following links.
-    func hasFolder(forDigestByte byte: UInt8) -> Bool {
+    ///
+    /// - Throws: `storage` or `readOnly` if the disk or its permissions prevent an answer.
+    func hasFolder(forDigestByte byte: UInt8) throws(AvatarStoreError) -> Bool {
         if seen.contains(byte) { return true }
-        var information = stat()
         let name = FilePath.folder(forDigestByte: byte)
-        guard fstatat(descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0,
-            information.st_mode & S_IFMT == S_IFDIR
-        else { return false }
+        do throws(SystemCallError) {
+            guard let status = try fileSystem.status(of: name, in: descriptor), status.isFolder else { return false }
+        } catch {
+            throw SystemCallError(error.call, path + "/" + name, number: error.number).storeError
+        }
         seen.insert(byte)
         return true
     }
@@ -96,21 +101,23 @@ package final class Directory: Sendable {
     ///
     /// - Parameters:
     ///   - path: An absolute path.
+    ///   - fileSystem: The file system of the path.
     ///   - mode: The permissions of directories it creates, such as `0o700`.
     ///   - allowsNetwork: Whether a network file system is accepted, as for a backup. Default: false.
     /// - Throws: `unusableRoot` for a symbolic link, a file or a network file system; `readOnly`, `diskFull` or
     ///   `storage` if the directory cannot be created or opened.
     package static func makeRoot(
         _ path: String,
+        on fileSystem: any FileSystem,
         mode: UInt32,
         allowsNetwork: Bool = false
     ) throws(AvatarStoreError) -> Directory {
         do throws(SystemCallError) {
-            try makeWithParents(path, mode: mode)
+            try makeWithParents(path, mode: mode, on: fileSystem)
         } catch {
             throw error.number == ENOTDIR || error.number == EEXIST ? notADirectory(path) : error.storeError
         }
-        return try openRoot(path, allowsNetwork: allowsNetwork)
+        return try openRoot(path, on: fileSystem, allowsNetwork: allowsNetwork)
     }
 
     /// Opens `path` as a directory for a store's data, as `makeRoot` does, but creates nothing.
@@ -118,20 +125,23 @@ package final class Directory: Sendable {
     /// - Throws: `unusableRoot` as `makeRoot`; `storage` or `readOnly` if it is missing or cannot be opened.
     package static func openRoot(
         _ path: String,
+        on fileSystem: any FileSystem,
         allowsNetwork: Bool = false
     ) throws(AvatarStoreError) -> Directory {
         var information = stat()
-        guard lstat(path, &information) == 0 else { throw SystemCallError("open", path).storeError }
+        guard fileSystem.fstatat(AT_FDCWD, path, &information, AT_SYMLINK_NOFOLLOW) == 0 else {
+            throw SystemCallError("open", path).storeError
+        }
         let kind = information.st_mode & S_IFMT
         guard kind != S_IFLNK else { throw isLink(path) }
         guard kind == S_IFDIR else { throw notADirectory(path) }
         let directory: Directory
         do throws(SystemCallError) {
-            directory = try Directory(opening: path)
+            directory = try Directory(opening: path, on: fileSystem)
         } catch {
             throw error.storeError
         }
-        guard allowsNetwork || avatar_is_on_network_file_system(directory.descriptor) != 1 else {
+        guard allowsNetwork || fileSystem.isOnNetwork(directory.descriptor) != 1 else {
             throw AvatarStoreError(
                 .unusableRoot,
                 "\"\(path)\" is on a network file system, where locks and synchronization are not reliable. Use a local disk."
@@ -140,25 +150,20 @@ package final class Directory: Sendable {
         return directory
     }
 
-    /// Opens `path` as `openRoot(_:allowsNetwork:)` does; a missing directory counts as an empty one.
+    /// Opens `path` as `openRoot` does; a missing directory counts as an empty one.
     ///
-    /// - Throws: as `openRoot(_:allowsNetwork:)`.
+    /// - Throws: as `openRoot`.
     package static func openRootOrEmpty(
         _ path: String,
+        on fileSystem: any FileSystem,
         allowsNetwork: Bool = false
     ) throws(AvatarStoreError) -> Directory {
-        guard !exists(path) else { return try openRoot(path, allowsNetwork: allowsNetwork) }
+        guard !fileSystem.exists(path) else { return try openRoot(path, on: fileSystem, allowsNetwork: allowsNetwork) }
         do throws(SystemCallError) {
-            return try Directory(missing: path)
+            return try Directory(missing: path, on: fileSystem)
         } catch {
             throw error.storeError
         }
-    }
-
-    /// Whether a file, a directory or a symbolic link is at `path`.
-    package static func exists(_ path: String) -> Bool {
-        var information = stat()
-        return lstat(path, &information) == 0
     }
 
     /// The error for a path with a symbolic link in the place of the directory.
@@ -172,24 +177,26 @@ package final class Directory: Sendable {
     }
 
     /// Makes a directory and its missing parents, each with a durable name.
-    private static func makeWithParents(_ path: String, mode: UInt32) throws(SystemCallError) {
-        var information = stat()
-        if lstat(path, &information) == 0 { return }
+    private static func makeWithParents(
+        _ path: String,
+        mode: UInt32,
+        on fileSystem: any FileSystem
+    ) throws(SystemCallError) {
+        if fileSystem.exists(path) { return }
         if let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash != path.startIndex {
-            try makeWithParents(String(path[..<slash]), mode: mode)
+            try makeWithParents(String(path[..<slash]), mode: mode, on: fileSystem)
         }
-        guard mkdir(path, mode_t(mode)) == 0 || errno == EEXIST else { throw SystemCallError("mkdir", path) }
+        _ = try fileSystem.makeDirectory(path, in: AT_FDCWD, mode: mode)
         // Files in it are only as durable as its own name.
-        try synchronizeParent(of: path)
+        try synchronizeParent(of: path, on: fileSystem)
     }
 
     /// Makes the name of a directory durable.
-    private static func synchronizeParent(of path: String) throws(SystemCallError) {
-        let parent = open(path + "/..", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard parent >= 0 else { throw SystemCallError("open", path + "/..") }
-        defer { close(parent) }
+    private static func synchronizeParent(of path: String, on fileSystem: any FileSystem) throws(SystemCallError) {
+        let parent = try fileSystem.open(path + "/..", flags: O_RDONLY | O_DIRECTORY)
+        defer { fileSystem.close(parent) }
         // Some file systems do not synchronize directories, and need not.
-        guard fsync(parent) == 0 || errno == EINVAL else { throw SystemCallError("fsync", path + "/..") }
+        guard fileSystem.fsync(parent) == 0 || errno == EINVAL else { throw SystemCallError("fsync", path + "/..") }
     }
 
     /// Opens `path` relative to the directory, as `openat` does. No component of `path` may be a symbolic link.
@@ -197,16 +204,10 @@ package final class Directory: Sendable {
     /// - Parameters:
     ///   - path: A relative path that does not lead out of the directory.
     ///   - flags: The flags of `openat`.
-    ///   - inOneCall: Whether to use one system call where the system has it. Tests turn it off, to check that opening
-    ///     component by component gives the same result. Default: true.
     /// - Returns: a descriptor, which the caller closes.
     /// - Throws: `ELOOP` for a symbolic link, `EXDEV` for a path that leads out of the directory.
-    package func openBeneath(_ path: String, _ flags: Int32, inOneCall: Bool = true) throws(SystemCallError) -> Int32 {
-        // `withCString` avoids the copy that passing a String to C makes.
-        let file = path.withCString {
-            inOneCall
-                ? avatar_open_beneath(descriptor, $0, flags) : avatar_open_beneath_by_parts(descriptor, $0, flags)
-        }
+    package func openBeneath(_ path: String, _ flags: Int32) throws(SystemCallError) -> Int32 {
+        let file = fileSystem.openBeneath(descriptor, path, flags)
         guard file >= 0 else { throw SystemCallError("open", self.path + "/" + path) }
         return file
     }
@@ -225,7 +226,7 @@ package final class Directory: Sendable {
         }
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return try body(descriptor, path) }
         let folder = try openBeneath(String(path[..<slash]), O_RDONLY | O_DIRECTORY)
-        defer { close(folder) }
+        defer { fileSystem.close(folder) }
         do throws(SystemCallError) {
             return try body(folder, String(path[path.utf8.index(after: slash)...]))
         } catch {
@@ -239,23 +240,8 @@ package final class Directory: Sendable {
     /// - Throws: `SystemCallError` if the directory cannot be opened again.
     package func names() throws(SystemCallError) -> [String] {
         guard !isMissing else { return [] }
-        // Opened again: reading moves the position, which duplicates of a descriptor share.
-        let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard copy >= 0, let stream = fdopendir(copy) else { throw SystemCallError("open", path) }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            if let name = Self.name(of: entry) { names.append(name) }
-        }
+        guard let names = fileSystem.names(in: descriptor) else { throw SystemCallError("open", path) }
         return names
-    }
-
-    /// The name of a directory entry; `nil` for `.` and `..`.
-    static func name(of entry: UnsafeMutablePointer<dirent>) -> String? {
-        let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-            pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-        }
-        return name == "." || name == ".." ? nil : name
     }
 
     /// Whether this directory and `other` are in one file system.
@@ -263,8 +249,10 @@ package final class Directory: Sendable {
     /// - Throws: `storage` or `readOnly` if the system refuses to tell.
     package func isInFileSystem(of other: Directory) throws(AvatarStoreError) -> Bool {
         var (mine, others) = (stat(), stat())
-        guard fstat(descriptor, &mine) == 0 else { throw SystemCallError("stat", path).storeError }
-        guard fstat(other.descriptor, &others) == 0 else { throw SystemCallError("stat", other.path).storeError }
+        guard fileSystem.fstat(descriptor, &mine) == 0 else { throw SystemCallError("stat", path).storeError }
+        guard other.fileSystem.fstat(other.descriptor, &others) == 0 else {
+            throw SystemCallError("stat", other.path).storeError
+        }
         return mine.st_dev == others.st_dev
     }
 
@@ -275,7 +263,9 @@ package final class Directory: Sendable {
     /// - Throws: `storage` or `readOnly` if the system refuses to tell.
     package func freeBytes() throws(AvatarStoreError) -> Int {
         var information = statvfs()
-        guard fstatvfs(descriptor, &information) == 0 else { throw SystemCallError("statvfs", path).storeError }
+        guard fileSystem.fstatvfs(descriptor, &information) == 0 else {
+            throw SystemCallError("statvfs", path).storeError
+        }
         // Some file systems report "unlimited" as a number of blocks that overflows in bytes.
         let (bytes, overflow) = Int(clamping: information.f_bavail)
             .multipliedReportingOverflow(by: Int(clamping: information.f_frsize))
@@ -291,7 +281,7 @@ package final class Directory: Sendable {
     package func removeFolder(_ name: String) throws(SystemCallError) {
         let folder: Directory
         do throws(SystemCallError) {
-            folder = try Directory(opening: path + "/" + name)
+            folder = try Directory(opening: path + "/" + name, on: fileSystem)
         } catch {
             if error.number == ENOENT { return }
             // A file or a link, made by another program.
@@ -303,14 +293,14 @@ package final class Directory: Sendable {
             // Its subfolders move up here first, so that any depth needs at most two open folders.
             subfolders += try folder.flatten(subfolder)
         }
-        guard unlinkat(descriptor, name, AT_REMOVEDIR) == 0 || errno == ENOENT else {
+        guard fileSystem.unlinkat(descriptor, name, AT_REMOVEDIR) == 0 || errno == ENOENT else {
             throw SystemCallError("rmdir", folder.path)
         }
     }
 
     /// Deletes the file or link `name` in this directory. A missing one is no error.
     private func removeFile(_ name: String) throws(SystemCallError) {
-        guard unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else {
+        guard fileSystem.unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else {
             throw SystemCallError("unlink", path + "/" + name)
         }
     }
@@ -335,7 +325,7 @@ package final class Directory: Sendable {
     /// Whether `name` is a folder itself. A symbolic link to a folder is not: it is deleted, not followed.
     private func isFolder(_ name: String) -> Bool {
         var information = stat()
-        return fstatat(descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0
+        return fileSystem.fstatat(descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0
             && information.st_mode & S_IFMT == S_IFDIR
     }
 
@@ -343,16 +333,16 @@ package final class Directory: Sendable {
     ///
     /// - Returns: those names.
     private func flatten(_ name: String) throws(SystemCallError) -> [String] {
-        let folder = try Directory(opening: path + "/" + name)
+        let folder = try Directory(opening: path + "/" + name, on: fileSystem)
         var raised: [String] = []
         for subfolder in try folder.removeFiles() {
             let target = Hexadecimal.random64()
-            guard renameat(folder.descriptor, subfolder, descriptor, target) == 0 else {
+            guard fileSystem.renameat(folder.descriptor, subfolder, descriptor, target) == 0 else {
                 throw SystemCallError("rename", folder.path + "/" + subfolder)
             }
             raised.append(target)
         }
-        guard unlinkat(descriptor, name, AT_REMOVEDIR) == 0 || errno == ENOENT else {
+        guard fileSystem.unlinkat(descriptor, name, AT_REMOVEDIR) == 0 || errno == ENOENT else {
             throw SystemCallError("rmdir", folder.path)
         }
         return raised

@@ -1,3 +1,5 @@
+package import AvatarFileSystem
+
 #if canImport(Glibc)
 import Glibc
 #else
@@ -13,35 +15,40 @@ package struct DiskUsage: Sendable {
     /// The bytes of the blocks that the file system has allocated: `st_blocks`, in units of 512 bytes.
     package private(set) var allocatedBytes = 0
 
+    /// Makes the file calls.
+    private let fileSystem: any FileSystem
+
     /// Measures the file at `path`.
-    package init(file path: String) {
+    package init(file path: String, on fileSystem: any FileSystem) {
+        self.fileSystem = fileSystem
         add(path)
     }
 
     /// Measures everything below the folder `path`.
-    package init(folder path: String) {
+    package init(folder path: String, on fileSystem: any FileSystem) {
+        self.fileSystem = fileSystem
         walk(path)
     }
 
     /// Measures everything in the subfolders of `path`, without the files in `path` itself.
-    package init(foldersIn path: String) {
+    package init(foldersIn path: String, on fileSystem: any FileSystem) {
+        self.fileSystem = fileSystem
         walk(path)
-        var files = DiskUsage()
+        var files = DiskUsage(on: fileSystem)
         files.walk(path, isDeep: false)
         bytes -= files.bytes
         allocatedBytes -= files.allocatedBytes
     }
 
     /// No usage, to which `walk` adds.
-    private init() {}
+    private init(on fileSystem: any FileSystem) {
+        self.fileSystem = fileSystem
+    }
 
     /// Counts the entries of the folder `path`, with those of its subfolders if `isDeep`. A folder that cannot be
     /// opened counts as zero.
     private mutating func walk(_ path: String, isDeep: Bool = true) {
-        guard let stream = opendir(path) else { return }
-        defer { closedir(stream) }
-        while let entry = readdir(stream) {
-            guard let name = Directory.name(of: entry) else { continue }
+        for name in fileSystem.names(ofFolder: path) ?? [] {
             let child = path + "/" + name
             if add(child) && isDeep { walk(child) }
         }
@@ -53,7 +60,7 @@ package struct DiskUsage: Sendable {
     @discardableResult
     private mutating func add(_ path: String) -> Bool {
         var information = stat()
-        guard lstat(path, &information) == 0 else { return false }
+        guard fileSystem.fstatat(AT_FDCWD, path, &information, AT_SYMLINK_NOFOLLOW) == 0 else { return false }
         if information.st_mode & S_IFMT == S_IFDIR { return true }
         bytes += Int(information.st_size)
         allocatedBytes += Int(information.st_blocks) * 512

@@ -1,6 +1,6 @@
 package import AvatarCore
 import AvatarDigest
-import CAvatarSystem
+package import AvatarFileSystem
 import Synchronization
 
 #if canImport(Glibc)
@@ -93,7 +93,7 @@ private final class LeaseFile: Sendable {
     }
 
     deinit {
-        if let descriptor = state.withLock({ $0.descriptor }) { close(descriptor) }
+        if let descriptor = state.withLock({ $0.descriptor }) { staging.fileSystem.close(descriptor) }
     }
 
     /// Locks the byte at `offset`; false if another process has it.
@@ -101,7 +101,7 @@ private final class LeaseFile: Sendable {
         // Locked under the mutex, so that a concurrent release cannot unlock the byte in between. The call does not wait.
         try state.withLock { (state) throws(SystemCallError) -> Bool in
             if state.counts[offset] == nil {
-                let result = avatar_lock_byte(try opened(&state), offset)
+                let result = staging.fileSystem.lockByte(try opened(&state), at: Int(offset))
                 guard result >= 0 else { throw SystemCallError("fcntl", staging.path + "/" + name) }
                 guard result == 1 else { return false }
             }
@@ -124,7 +124,7 @@ private final class LeaseFile: Sendable {
             }
             state.counts[offset] = nil
             // Unlocking a held byte does not fail. If it did, closing the file would unlock it.
-            _ = avatar_unlock_byte(descriptor, offset)
+            staging.fileSystem.unlockByte(descriptor, at: Int(offset))
         }
     }
 
@@ -134,7 +134,7 @@ private final class LeaseFile: Sendable {
     private func opened(_ state: inout State) throws(SystemCallError) -> Int32 {
         if let descriptor = state.descriptor { return descriptor }
         try staging.restoreIfRemoved(mode: 0o700)
-        let descriptor = openat(staging.descriptor, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let descriptor = staging.fileSystem.openat(staging.descriptor, name, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw SystemCallError("open", staging.path + "/" + name) }
         state.descriptor = descriptor
         return descriptor

@@ -1,4 +1,4 @@
-import CAvatarSystem
+import AvatarFileSystem
 
 #if canImport(Glibc)
 import Glibc
@@ -29,23 +29,23 @@ package struct FileLabel: Hashable, Sendable {
         originURL = originURL ?? other.originURL
     }
 
-    /// Reads the label of the open file `descriptor`; `nil` if it has none.
-    init?(of descriptor: Int32) {
-        guard let keys = Self.read(Self.keysName, descriptor), !keys.isEmpty else { return nil }
+    /// Reads the label of the open file `descriptor` of `fileSystem`; `nil` if it has none.
+    init?(of descriptor: Int32, on fileSystem: any FileSystem) {
+        guard let keys = Self.read(Self.keysName, descriptor, fileSystem), !keys.isEmpty else { return nil }
         self.keys = keys.split(separator: "\0").map(String.init)
-        originURL = Self.read(Self.originName, descriptor)
+        originURL = Self.read(Self.originName, descriptor, fileSystem)
     }
 
-    /// Replaces the label of the open file `descriptor`.
+    /// Replaces the label of the open file `descriptor` of `fileSystem`.
     ///
     /// - Returns: whether the file system stored all of it.
     @discardableResult
-    func write(to descriptor: Int32) -> Bool {
-        let areKeysKept = Self.write(keys.joined(separator: "\0"), as: Self.keysName, to: descriptor)
-        return Self.write(originURL ?? "", as: Self.originName, to: descriptor) && areKeysKept
+    func write(to descriptor: Int32, on fileSystem: any FileSystem) -> Bool {
+        let areKeysKept = Self.write(keys.joined(separator: "\0"), as: Self.keysName, to: descriptor, fileSystem)
+        return Self.write(originURL ?? "", as: Self.originName, to: descriptor, fileSystem) && areKeysKept
     }
 
-    /// The attribute of the keys. On Linux, `avatar_set_attribute` adds the namespace `user.`.
+    /// The attribute of the keys. On Linux, `LocalFileSystem` adds the namespace `user.`.
     private static let keysName = "avatars.keys"
     /// The attribute of the URL, which file managers and download tools share.
     private static let originName = "xdg.origin.url"
@@ -54,18 +54,23 @@ package struct FileLabel: Hashable, Sendable {
 
     /// The attribute `name` of the open file; `nil` if it is missing, too large or not supported. Bytes that are not
     /// UTF-8 are replaced.
-    private static func read(_ name: String, _ descriptor: Int32) -> String? {
+    private static func read(_ name: String, _ descriptor: Int32, _ fileSystem: any FileSystem) -> String? {
         var length = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: maximumBytes) { buffer, count in
-            length = avatar_get_attribute(descriptor, name, buffer.baseAddress, maximumBytes)
+            length = fileSystem.attribute(descriptor, name, buffer.baseAddress, maximumBytes)
             count = max(0, length)
         }
         return length < 0 ? nil : String(decoding: bytes, as: UTF8.self)
     }
 
     /// Sets the attribute `name` of the open file; an empty text removes it. Returns whether that succeeded.
-    private static func write(_ text: String, as name: String, to descriptor: Int32) -> Bool {
+    private static func write(
+        _ text: String,
+        as name: String,
+        to descriptor: Int32,
+        _ fileSystem: any FileSystem
+    ) -> Bool {
         var text = text
-        return text.withUTF8 { avatar_set_attribute(descriptor, name, $0.baseAddress, $0.count) == 0 }
+        return text.withUTF8 { fileSystem.setAttribute(descriptor, name, $0.baseAddress, $0.count) == 0 }
     }
 }

@@ -1,4 +1,5 @@
 package import AvatarCore
+package import AvatarFileSystem
 
 #if canImport(Glibc)
 import Glibc
@@ -17,13 +18,16 @@ extension FileStore {
     /// - Parameters:
     ///   - storageClass: The class that the files were in.
     ///   - staging: The path of the staging folder.
+    ///   - fileSystem: The file system of that path.
     package static func setAsidePaths(
         of storageClass: StorageClass,
-        beside staging: String
+        beside staging: String,
+        on fileSystem: any FileSystem
     ) throws(AvatarStoreError) -> [String] {
         let place = StoreLayout.parent(of: staging) + "/set-aside"
         do throws(SystemCallError) {
-            let names = try Directory(opening: place).names().filter { $0.hasPrefix(storageClass.rawValue + "-") }
+            let names = try Directory(opening: place, on: fileSystem).names()
+                .filter { $0.hasPrefix(storageClass.rawValue + "-") }
             return names.sorted().map { place + "/" + $0 }
         } catch {
             if error.isMissing { return [] }
@@ -37,12 +41,12 @@ extension FileStore {
     package func setAside(_ path: String) throws(AvatarStoreError) -> String? {
         let place = setAsidePlace
         do throws(SystemCallError) {
-            guard mkdir(place, 0o700) == 0 || errno == EEXIST else { throw SystemCallError("mkdir", place) }
+            _ = try fileSystem.makeDirectory(place, in: AT_FDCWD, mode: 0o700)
             let name = path.map { $0 == "/" ? "-" : String($0) }.joined()
             let copy = storageClass.rawValue + "-" + name
             let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
             let target = try fileSystem.open(place, in: AT_FDCWD, flags: flags, mode: 0)
-            defer { close(target) }
+            defer { fileSystem.close(target) }
             guard try link(path, as: copy, in: target) else { return nil }
             try fileSystem.synchronize(target, named: place)
             return place + "/" + copy
@@ -55,7 +59,7 @@ extension FileStore {
     private func link(_ path: String, as copy: String, in target: Int32) throws(SystemCallError) -> Bool {
         do throws(SystemCallError) {
             try root.withFolder(of: path) { (folder, name) throws(SystemCallError) in
-                guard linkat(folder, name, target, copy, 0) == 0 || errno == EEXIST else {
+                guard fileSystem.linkat(folder, name, target, copy) == 0 || errno == EEXIST else {
                     throw SystemCallError("link", copy)
                 }
             }
@@ -71,9 +75,9 @@ extension FileStore {
     /// - Returns: the absolute paths of files that could not be deleted.
     package func removeSetAside(digests: [[UInt8]], keys: Set<AvatarKey>) throws(AvatarStoreError) -> [String] {
         let place = setAsidePlace
-        guard Directory.exists(place) else { return [] }
+        guard fileSystem.exists(place) else { return [] }
         do {
-            let copies = StoredFiles(root: try Directory.openRoot(place))
+            let copies = StoredFiles(root: try Directory.openRoot(place, on: fileSystem))
             let prefix = storageClass.rawValue + "-"
             return try copies.root.names().filter { name in
                 let path = name.dropFirst(prefix.count)
@@ -81,7 +85,7 @@ extension FileStore {
                 let isOurs = name.hasPrefix(prefix) && digests.contains { FilePath.matches(made, sha256: $0) }
                 let label = try copies.label(of: name)?.keys.map(AvatarKey.init(stored:)) ?? []
                 guard isOurs || !keys.isDisjoint(with: label) else { return false }
-                return unlinkat(copies.root.descriptor, name, 0) != 0 && errno != ENOENT
+                return fileSystem.unlinkat(copies.root.descriptor, name, 0) != 0 && errno != ENOENT
             }.map { place + "/" + $0 }
         } catch {
             throw (error as? SystemCallError)?.storeError ?? (error as? AvatarStoreError)

@@ -1,5 +1,5 @@
 package import AvatarCore
-import CAvatarSystem
+import AvatarFileSystem
 import Synchronization
 
 #if canImport(Glibc)
@@ -20,8 +20,6 @@ package final class FileStore: Sendable {
     package let root: Directory
     /// The files that are being written.
     package let staging: StagingFolder
-    /// The file calls that publish and delete.
-    let fileSystem: any FileSystem
     /// The permissions of published files.
     private let fileMode: UInt32
     /// The permissions of the two-digit folders.
@@ -37,29 +35,23 @@ package final class FileStore: Sendable {
     ///   - staging: The staging folder, on the same file system as `root`.
     ///   - holder: Names the folder for staged files.
     ///   - fileMode: The permissions of new files, such as `0o600`.
-    ///   - fileSystem: Makes the file calls.
     /// - Throws: `readOnly`, `diskFull` or `storage` if the folder cannot be created.
     package init(
         _ storageClass: StorageClass,
         root: Directory,
         staging: Directory,
         holder: Holder,
-        fileMode: UInt32,
-        fileSystem: any FileSystem
+        fileMode: UInt32
     ) throws(AvatarStoreError) {
         self.storageClass = storageClass
         self.root = root
-        self.fileSystem = fileSystem
         self.fileMode = fileMode
         directoryMode = Self.directoryMode(for: fileMode)
-        self.staging = try StagingFolder(
-            storageClass,
-            in: staging,
-            holder: holder,
-            fileMode: fileMode,
-            fileSystem: fileSystem
-        )
+        self.staging = try StagingFolder(storageClass, in: staging, holder: holder, fileMode: fileMode)
     }
+
+    /// The file calls.
+    var fileSystem: any FileSystem { root.fileSystem }
 
     /// The permissions of a directory for files with `fileMode`: users that may read the files may also enter it.
     package static func directoryMode(for fileMode: UInt32) -> UInt32 {
@@ -81,8 +73,8 @@ package final class FileStore: Sendable {
         do throws(SystemCallError) {
             try directory.withFolder(of: path) { (folder, name) throws(SystemCallError) in
                 let file = try fileSystem.open(name, in: folder, flags: O_RDONLY | O_NOFOLLOW, mode: 0)
-                defer { close(file) }
-                label.write(to: file)
+                defer { fileSystem.close(file) }
+                label.write(to: file, on: fileSystem)
             }
         } catch {
             throw error.storeError
@@ -91,8 +83,25 @@ package final class FileStore: Sendable {
 
     /// Makes all files on the file system of the root durable (`syncfs`).
     package func synchronizeFileSystem() throws(AvatarStoreError) {
-        guard avatar_sync_file_system(root.descriptor) == 0 else {
+        guard fileSystem.syncfs(root.descriptor) == 0 else {
             throw SystemCallError("syncfs", root.path).storeError
+        }
+    }
+
+    /// Writes the bytes of a file over themselves, and makes them durable; see `FileSystem.rewrite`. A missing file is no error.
+    package func rewrite(_ path: String) throws(AvatarStoreError) {
+        do throws(SystemCallError) {
+            try root.withFolder(of: path) { (folder, name) throws(SystemCallError) in
+                do throws(SystemCallError) {
+                    try fileSystem.rewrite(name, in: folder)
+                } catch {
+                    // The first synchronization of a file reports what the system has lost of it before.
+                    guard error.number == EIO else { throw error }
+                    try fileSystem.rewrite(name, in: folder)
+                }
+            }
+        } catch {
+            guard error.isNotHeld else { throw error.storeError }
         }
     }
 
@@ -117,39 +126,65 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// Gives an image its published name, by a rename of its staged file. An image in memory is staged first if it must be
+    /// An image that is to get its published name.
+    package struct NewFile {
+        let image: StagedImage
+        /// A name of `FilePath.make`.
+        let path: String
+        /// The label to write into the file, if the file system supports extended attributes.
+        let label: FileLabel?
+        /// Whether the file's bytes, label and name are durable once it is published.
+        let isDurable: Bool
+
+        package init(_ image: StagedImage, as path: String, label: FileLabel? = nil, isDurable: Bool) {
+            (self.image, self.path, self.label, self.isDurable) = (image, path, label, isDurable)
+        }
+    }
+
+    /// Gives images their published names, by renames of their staged files. An image in memory is staged first if it must be
     /// durable, because its bytes are durable before they have the name. Otherwise it is written under its name at once.
     ///
-    /// The index must name the file as pending before this call, and as published only after it: a process killed
-    /// meanwhile may leave a part of the file, and readers find files by the index.
+    /// First all bytes become durable, and last all names: so a batch waits for a few commits of the file system's journal, and not
+    /// for two per image.
     ///
-    /// - Parameters:
-    ///   - path: A name of `FilePath.make`.
-    ///   - label: The label to write into the file, if the file system supports extended attributes.
-    ///   - isDurable: Whether the file's bytes, label and name are durable on return.
-    /// - Throws: `unusableRoot` if the folder of `path` is a symbolic link or a file; `diskFull`, `readOnly` or
-    ///   `storage`, also after `StagingFolder.end()`. A staged file stays where it is. An image in memory leaves no file.
-    package func publish(
-        _ image: StagedImage,
-        as path: String,
-        label: FileLabel? = nil,
-        isDurable: Bool
-    ) throws(AvatarStoreError) {
+    /// The index must name the files as pending before this call, and as published only after it: a process killed
+    /// meanwhile may leave a part of a file, and readers find files by the index.
+    ///
+    /// - Throws: `unusableRoot` if the folder of a path is a symbolic link or a file; `diskFull`, `readOnly` or
+    ///   `storage`, also after `StagingFolder.end()`. Some of the files have their names then. Other staged files stay where they
+    ///   are, and those of images in memory are deleted.
+    package func publish(_ files: [NewFile]) throws(AvatarStoreError) {
         try staging.requireOpen()
-        if case .memory(let bytes) = image.content, !isDurable {
-            return try inFolder(of: path) { (folder, name) throws(SystemCallError) in
-                try create(name, of: bytes, in: folder, label: label)
-            }
-        }
-        let file = try staging.file(of: image)
+        // Those that have no published name yet.
+        var staged: ArraySlice<(new: NewFile, name: String)> = []
         do throws(AvatarStoreError) {
-            try complete(file, label: label, isDurable: isDurable)
-            try move(file, to: path)
+            for new in files {
+                if case .memory(let bytes) = new.image.content, !new.isDurable {
+                    try inFolder(of: new.path) { (folder, name) throws(SystemCallError) in
+                        try create(name, of: bytes, in: folder, label: new.label)
+                    }
+                } else {
+                    staged.append((new, try staging.file(of: new.image)))
+                }
+            }
+            for (new, name) in staged {
+                if let label = new.label { try write(label, toStaged: name) }
+            }
+            let durable = staged.filter(\.new.isDurable)
+            if durable.count > 1 { for (_, name) in durable { startWriting(name) } }
+            for (_, name) in durable { try synchronize(staged: name) }
+            while let (new, name) = staged.first {
+                try move(name, to: new.path)
+                staged.removeFirst()
+            }
         } catch {
-            if image.isInMemory { staging.delete(file) }
+            for (new, name) in staged where new.image.isInMemory { staging.delete(name) }
             throw error
         }
-        if isDurable { try synchronizeFolder(of: path) }
+        var folders: Set<String> = []
+        for new in files where new.isDurable && folders.insert(FilePath.folder(of: new.path)).inserted {
+            try synchronizeFolder(of: new.path)
+        }
     }
 
     /// Renames the staged file to `path`.
@@ -162,18 +197,33 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// Gives the staged file its label, and makes it durable.
-    private func complete(_ file: String, label: FileLabel?, isDurable: Bool) throws(AvatarStoreError) {
-        guard label != nil || isDurable else { return }
-        let directory: Directory
-        let name: String
+    private func write(_ label: FileLabel, toStaged file: String) throws(AvatarStoreError) {
+        let (directory, name) = try place(ofStaged: file)
+        try write(label, to: name, in: directory)
+    }
+
+    /// Makes the bytes and the label of a staged file durable.
+    private func synchronize(staged file: String) throws(AvatarStoreError) {
+        let (directory, name) = try place(ofStaged: file)
+        try synchronize(name, in: directory)
+    }
+
+    /// Lets the system begin to write a staged file, so that those of a batch are written together.
+    private func startWriting(_ file: String) {
         do throws(SystemCallError) {
-            (directory, name) = try staging.place(of: file)
+            let (directory, name) = try staging.place(of: file)
+            try directory.withFolder(of: name) { (folder, name) throws(SystemCallError) in
+                let file = try fileSystem.open(name, in: folder, flags: O_RDONLY | O_NOFOLLOW)
+                fileSystem.startWriting(file)
+                fileSystem.close(file)
+            }
         } catch {
-            throw error.storeError
+            // Its synchronization, which follows, reports the error.
         }
-        if let label { try write(label, to: name, in: directory) }
-        if isDurable { try synchronize(name, in: directory) }
+    }
+
+    private func place(ofStaged file: String) throws(AvatarStoreError) -> (directory: Directory, name: String) {
+        do throws(SystemCallError) { return try staging.place(of: file) } catch { throw error.storeError }
     }
 
     /// Creates the file `name` with `bytes` in the folder `folder`, and deletes it again if it cannot be completed.
@@ -185,14 +235,14 @@ package final class FileStore: Sendable {
     ) throws(SystemCallError) {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
         let file = try fileSystem.open(name, in: folder, flags: flags, mode: fileMode)
-        defer { close(file) }
+        defer { fileSystem.close(file) }
         do throws(SystemCallError) {
             try bytes.withUnsafeBufferPointer { (elements) throws(SystemCallError) in
                 try fileSystem.write(UnsafeRawBufferPointer(elements), to: file, at: 0, named: name)
             }
-            label?.write(to: file)
+            label?.write(to: file, on: fileSystem)
         } catch {
-            unlinkat(folder, name, 0)
+            fileSystem.unlinkat(folder, name, 0)
             throw error
         }
     }
@@ -291,13 +341,25 @@ package final class FileStore: Sendable {
         durableFolders.withLock { _ = $0.insert(folder) }
     }
 
+    /// Whether the open file is a folder.
+    private func isFolder(_ file: Int32) -> Bool {
+        var information = stat()
+        return fileSystem.fstat(file, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR
+    }
+
     /// Makes the bytes of the file at `path` durable.
     private func synchronize(_ path: String, in directory: Directory) throws(AvatarStoreError) {
         do throws(SystemCallError) {
             try directory.withFolder(of: path) { (folder, name) throws(SystemCallError) in
                 let file = try fileSystem.open(name, in: folder, flags: O_RDONLY | O_NOFOLLOW, mode: 0)
-                defer { close(file) }
-                try fileSystem.synchronize(file, named: directory.path + "/" + path)
+                defer { fileSystem.close(file) }
+                do throws(SystemCallError) {
+                    try fileSystem.synchronize(file, named: directory.path + "/" + path)
+                } catch {
+                    guard error.number == EIO, !isFolder(file) else { throw error }
+                    // Another attempt would succeed, and the bytes would not be on the disk.
+                    try fileSystem.rewrite(name, in: folder)
+                }
             }
         } catch {
             throw error.storeError

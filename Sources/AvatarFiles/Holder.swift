@@ -1,4 +1,5 @@
 package import AvatarCore
+package import AvatarFileSystem
 
 #if canImport(Glibc)
 import Glibc
@@ -35,28 +36,38 @@ package final class Holder: Sendable {
     }
 
     deinit {
-        close(lock)
+        staging.fileSystem.close(lock)
     }
 
     /// Makes the lock file larger, because the transaction that ends this holder's work needs room, and the disk may be
     /// full by then: `release()` gives the room back. Without effect if the disk has no room for it now.
     package func keepRoom() {
         let room = [UInt8](repeating: 0, count: Self.room)
-        let count = room.withUnsafeBytes { pwrite(lock, $0.baseAddress, $0.count, 0) }
-        if count < Self.room { ftruncate(lock, 0) }
+        let count = room.withUnsafeBytes { staging.fileSystem.pwrite(lock, $0.baseAddress, $0.count, 0) }
+        if count < Self.room { staging.fileSystem.ftruncate(lock, 0) }
     }
 
     /// Removes the lock file. Other processes finish the pending work that still names this holder.
     package func release() {
         // The room is free only after this or after the descriptor is closed, which is later.
-        ftruncate(lock, 0)
+        staging.fileSystem.ftruncate(lock, 0)
         // If this fails, closing the descriptor still frees the lock, and another process removes the file.
-        unlinkat(staging.descriptor, name + Self.suffix, 0)
+        staging.fileSystem.unlinkat(staging.descriptor, name + Self.suffix, 0)
     }
 
     /// The names of all holders with a lock file in `staging`, dead or alive.
     package static func names(in staging: Directory) throws(SystemCallError) -> [String] {
         try staging.names().filter { $0.hasSuffix(suffix) }.map { String($0.dropLast(suffix.count)) }.filter(isName)
+    }
+
+    /// The names of all holders with a lock file or a folder in `staging`, dead or alive. A folder without a lock file is
+    /// that of a dead holder: a loss of power took the name of its lock.
+    package static func traces(in staging: Directory) throws(SystemCallError) -> Set<String> {
+        Set(
+            try staging.names()
+                .map { $0.hasSuffix(suffix) ? String($0.dropLast(suffix.count)) : $0 }
+                .filter(isName)
+        )
     }
 
     /// Whether `text` has the form of a holder's name.
@@ -74,11 +85,11 @@ package final class Holder: Sendable {
     package static func takeOver(_ name: String, in staging: Directory) throws(AvatarStoreError) -> Holder? {
         // A name from a foreign index may be a path that leads elsewhere.
         guard isName(name) else { return nil }
-        let file = openat(staging.descriptor, name + suffix, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let file = staging.fileSystem.openat(staging.descriptor, name + suffix, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600)
         if file < 0, errno == EACCES { return nil }
         guard file >= 0 else { throw SystemCallError("open", staging.path + "/" + name + suffix).storeError }
-        guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
-            close(file)
+        guard staging.fileSystem.lock(file, LOCK_EX | LOCK_NB) == 0 else {
+            staging.fileSystem.close(file)
             return nil
         }
         return Holder(name: name, staging: staging, lock: file)
@@ -87,14 +98,14 @@ package final class Holder: Sendable {
     /// Whether the holder `name` still holds its lock. The holder of another user counts as alive.
     package static func isAlive(_ name: String, in staging: Directory) throws(AvatarStoreError) -> Bool {
         guard isName(name) else { return false }
-        let file = openat(staging.descriptor, name + suffix, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+        let file = staging.fileSystem.openat(staging.descriptor, name + suffix, O_RDWR | O_NOFOLLOW, 0)
         guard file >= 0 else {
             if errno == ENOENT { return false }
             if errno == EACCES { return true }
             throw SystemCallError("open", staging.path + "/" + name + suffix).storeError
         }
-        defer { close(file) }
-        return flock(file, LOCK_SH | LOCK_NB) != 0
+        defer { staging.fileSystem.close(file) }
+        return staging.fileSystem.lock(file, LOCK_SH | LOCK_NB) != 0
     }
 
     /// A holder whose lock file is open and locked already.
@@ -115,26 +126,26 @@ package final class Holder: Sendable {
     /// - Returns: its descriptor; `nil` if the name is in use, or if another process took the holder for dead between
     ///   creating and locking the file.
     private static func takeNew(_ name: String, in staging: Directory) throws(AvatarStoreError) -> Int32? {
-        let file = openat(staging.descriptor, name + suffix, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        let file = staging.fileSystem.openat(staging.descriptor, name + suffix, O_RDWR | O_CREAT | O_EXCL, 0o600)
         if file < 0 {
             if errno == EEXIST { return nil }
             throw SystemCallError("open", staging.path + "/" + name + suffix).storeError
         }
-        guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
+        guard staging.fileSystem.lock(file, LOCK_EX | LOCK_NB) == 0 else {
             let error = SystemCallError("flock", staging.path + "/" + name + suffix)
-            close(file)
+            staging.fileSystem.close(file)
             if error.number == EWOULDBLOCK { return nil }
             // The file system does not support these locks, so another name would not help.
-            unlinkat(staging.descriptor, name + suffix, 0)
+            staging.fileSystem.unlinkat(staging.descriptor, name + suffix, 0)
             throw error.storeError
         }
         var opened = stat()
         var named = stat()
-        guard fstat(file, &opened) == 0,
-            fstatat(staging.descriptor, name + suffix, &named, AT_SYMLINK_NOFOLLOW) == 0,
+        guard staging.fileSystem.fstat(file, &opened) == 0,
+            staging.fileSystem.fstatat(staging.descriptor, name + suffix, &named, AT_SYMLINK_NOFOLLOW) == 0,
             opened.st_ino == named.st_ino
         else {
-            close(file)
+            staging.fileSystem.close(file)
             return nil
         }
         return file

@@ -1,4 +1,5 @@
 package import AvatarCore
+import AvatarFileSystem
 import AvatarFoundation
 
 #if canImport(Glibc)
@@ -18,6 +19,9 @@ package final class PictureFolder: Sendable {
     /// The folder's path, for messages.
     package var path: String { directory.path }
 
+    /// The file calls.
+    private var system: any FileSystem { directory.fileSystem }
+
     /// A folder that is open already.
     private init(_ directory: Directory) {
         self.directory = directory
@@ -28,7 +32,7 @@ package final class PictureFolder: Sendable {
     /// - Throws: `storage` or `readOnly` if it cannot be opened.
     package convenience init(reading path: String) throws(AvatarStoreError) {
         do throws(SystemCallError) {
-            self.init(try Directory(opening: RealPath(path).text))
+            self.init(try Directory(opening: RealPath(path).text, on: LocalFileSystem()))
         } catch {
             throw error.storeError
         }
@@ -43,7 +47,7 @@ package final class PictureFolder: Sendable {
     /// - Throws: as `Directory.openTarget`.
     package convenience init?(writing path: String, fileMode: UInt32?) throws(AvatarStoreError) {
         let mode = fileMode.map(FileStore.directoryMode)
-        guard let directory = try Directory.openTarget(path, mode: mode) else { return nil }
+        guard let directory = try Directory.openTarget(path, on: LocalFileSystem(), mode: mode) else { return nil }
         self.init(directory)
     }
 
@@ -51,7 +55,7 @@ package final class PictureFolder: Sendable {
     ///
     /// - Throws: `busy` if another export holds the lock.
     package func lock() throws(AvatarStoreError) {
-        guard flock(directory.descriptor, LOCK_EX | LOCK_NB) != 0 else { return }
+        guard system.lock(directory.descriptor, LOCK_EX | LOCK_NB) != 0 else { return }
         let error = SystemCallError("flock", path)
         guard error.number == EWOULDBLOCK else { return }
         throw AvatarStoreError(
@@ -71,7 +75,7 @@ package final class PictureFolder: Sendable {
     /// An export calls it before it writes, and takes the distinct name if the plain one is in use.
     package func has(_ name: String) -> Bool {
         var information = stat()
-        return fstatat(directory.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0
+        return system.fstatat(directory.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0
     }
 
     // MARK: Reading
@@ -97,21 +101,21 @@ package final class PictureFolder: Sendable {
     package func read(_ name: String, limit: Int) throws(AvatarStoreError) -> Found {
         guard Self.isPlain(name) else { return .somethingElse }
         // O_NONBLOCK: opening a pipe would wait for a writer.
-        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
-        let descriptor = openat(directory.descriptor, name, flags)
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
+        let descriptor = system.openat(directory.descriptor, name, flags, 0)
         guard descriptor >= 0 else {
             let error = SystemCallError("open", path + "/" + name)
             if error.isMissing { return .nothing }
             if error.number == ELOOP || error.number == ENXIO { return .somethingElse }
             throw error.storeError
         }
-        defer { close(descriptor) }
+        defer { system.close(descriptor) }
         var information = stat()
-        guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else {
+        guard system.fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else {
             return .somethingElse
         }
         guard information.st_size <= limit else { return .tooLarge }
-        let source = FileSource(descriptor, byteCount: Int(information.st_size), path: path + "/" + name)
+        let source = FileSource(descriptor, byteCount: Int(information.st_size), path: path + "/" + name, on: system)
         return .file(try Self.bytes(of: source))
     }
 
@@ -144,11 +148,11 @@ package final class PictureFolder: Sendable {
     ///
     /// - Throws: `storage` or `readOnly`.
     package func read(_ name: String, at offset: Int, count: Int) throws(AvatarStoreError) -> [UInt8] {
-        let descriptor = openat(directory.descriptor, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        let descriptor = system.openat(directory.descriptor, name, O_RDONLY | O_NOFOLLOW, 0)
         guard descriptor >= 0 else { throw SystemCallError("open", path + "/" + name).storeError }
-        defer { close(descriptor) }
+        defer { system.close(descriptor) }
         do {
-            return try FileSource(descriptor, byteCount: offset + count, path: path + "/" + name)
+            return try FileSource(descriptor, byteCount: offset + count, path: path + "/" + name, on: system)
                 .bytes(at: offset, count: count)
         } catch let error as AvatarStoreError {
             throw error
@@ -165,7 +169,8 @@ package final class PictureFolder: Sendable {
     /// - Throws: `storage`, `diskFull` or `readOnly`.
     package func makeFolder(_ name: String, fileMode: UInt32) throws(AvatarStoreError) -> PictureFolder {
         try wrapped { () throws(SystemCallError) in
-            guard mkdirat(directory.descriptor, name, mode_t(FileStore.directoryMode(for: fileMode))) == 0 else {
+            let mode = FileStore.directoryMode(for: fileMode)
+            guard system.mkdirat(directory.descriptor, name, mode) == 0 else {
                 throw SystemCallError("mkdir", path + "/" + name)
             }
             return PictureFolder(try Directory(opening: name, in: directory))
@@ -181,11 +186,11 @@ package final class PictureFolder: Sendable {
         try wrapped { () throws(SystemCallError) in
             let folder = try Directory(opening: name, in: directory)
             for file in try folder.names() where suffixes.contains(where: file.hasSuffix) {
-                unlinkat(folder.descriptor, file, 0)
+                system.unlinkat(folder.descriptor, file, 0)
             }
         }
         // If this fails, the folder is found when this one must be empty.
-        unlinkat(directory.descriptor, name, AT_REMOVEDIR)
+        system.unlinkat(directory.descriptor, name, AT_REMOVEDIR)
     }
 
     // MARK: Writing
@@ -218,13 +223,12 @@ package final class PictureFolder: Sendable {
         mode: UInt32,
         finish: (Int32) throws(SystemCallError) -> Void = { (_) throws(SystemCallError) in }
     ) throws(AvatarStoreError) {
-        let system = LocalFileSystem()
         try wrapped { () throws(SystemCallError) in
             // O_NONBLOCK: opening a pipe would wait for a reader.
             let flags = flags | O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK
             let descriptor = try system.open(name, in: directory.descriptor, flags: flags, mode: mode)
-            defer { close(descriptor) }
-            guard Self.isFileOfItsOwn(descriptor) else {
+            defer { system.close(descriptor) }
+            guard isFileOfItsOwn(descriptor) else {
                 throw SystemCallError("open", path + "/" + name, number: EMLINK)
             }
             try bytes.withUnsafeBufferPointer { (buffer) throws(SystemCallError) in
@@ -235,9 +239,9 @@ package final class PictureFolder: Sendable {
     }
 
     /// Whether `descriptor` is a regular file without another name, which may lie in another folder.
-    private static func isFileOfItsOwn(_ descriptor: Int32) -> Bool {
+    private func isFileOfItsOwn(_ descriptor: Int32) -> Bool {
         var information = stat()
-        return fstat(descriptor, &information) == 0 && information.st_mode & S_IFMT == S_IFREG
+        return system.fstat(descriptor, &information) == 0 && information.st_mode & S_IFMT == S_IFREG
             && information.st_nlink == 1
     }
 
@@ -256,10 +260,12 @@ package final class PictureFolder: Sendable {
         mode: UInt32,
         time: Int64
     ) throws(AvatarStoreError) {
-        let times = [timespec(tv_sec: Int(time), tv_nsec: 0), timespec(tv_sec: Int(time), tv_nsec: 0)]
+        let time = timespec(tv_sec: Int(time), tv_nsec: 0)
         try put(bytes, into: temporary, at: 0, flags: O_EXCL, mode: mode) { (file) throws(SystemCallError) in
-            guard futimens(file, times) == 0 else { throw SystemCallError("utimensat", path + "/" + temporary) }
-            guard fchmod(file, mode_t(mode)) == 0 else { throw SystemCallError("chmod", path + "/" + temporary) }
+            guard system.futimens(file, time, time) == 0 else {
+                throw SystemCallError("utimensat", path + "/" + temporary)
+            }
+            guard system.fchmod(file, mode) == 0 else { throw SystemCallError("chmod", path + "/" + temporary) }
         }
         try rename(temporary, to: name)
     }
@@ -267,7 +273,7 @@ package final class PictureFolder: Sendable {
     /// The length and the time of the last change, in seconds since 1970, of the regular file `name`; `nil` without such a file.
     package func stamp(of name: String) -> (size: Int, time: Int64)? {
         var information = stat()
-        guard fstatat(directory.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0,
+        guard system.fstatat(directory.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0,
             information.st_mode & S_IFMT == S_IFREG
         else { return nil }
         #if canImport(Darwin)
@@ -280,7 +286,7 @@ package final class PictureFolder: Sendable {
     /// Whether `name` is a folder.
     package func hasFolder(_ name: String) -> Bool {
         var information = stat()
-        return fstatat(directory.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0
+        return system.fstatat(directory.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0
             && information.st_mode & S_IFMT == S_IFDIR
     }
 
@@ -290,15 +296,15 @@ package final class PictureFolder: Sendable {
     /// - Throws: `storage` or `readOnly`.
     package func setMode(_ mode: UInt32, of name: String) throws(AvatarStoreError) {
         var information = stat()
-        guard fstatat(directory.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0,
+        guard system.fstatat(directory.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0,
             information.st_mode & 0o7777 != mode_t(mode)
         else { return }
         try wrapped { () throws(SystemCallError) in
             let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
-            let descriptor = try LocalFileSystem().open(name, in: directory.descriptor, flags: flags, mode: 0)
-            defer { close(descriptor) }
-            guard Self.isFileOfItsOwn(descriptor) else { return }
-            guard fchmod(descriptor, mode_t(mode)) == 0 else { throw SystemCallError("chmod", path + "/" + name) }
+            let descriptor = try system.open(name, in: directory.descriptor, flags: flags, mode: 0)
+            defer { system.close(descriptor) }
+            guard isFileOfItsOwn(descriptor) else { return }
+            guard system.fchmod(descriptor, mode) == 0 else { throw SystemCallError("chmod", path + "/" + name) }
         }
     }
 
@@ -307,7 +313,7 @@ package final class PictureFolder: Sendable {
     /// - Throws: `storage`, `diskFull` or `readOnly`.
     package func rename(_ name: String, to other: String) throws(AvatarStoreError) {
         try wrapped { () throws(SystemCallError) in
-            try LocalFileSystem().rename(name, in: directory.descriptor, to: other, in: directory.descriptor)
+            try system.rename(name, in: directory.descriptor, to: other, in: directory.descriptor)
         }
     }
 
@@ -315,7 +321,7 @@ package final class PictureFolder: Sendable {
     package func remove(_ name: String) {
         guard Self.isPlain(name) else { return }
         // If this fails, the file is found when the folder must be empty.
-        unlinkat(directory.descriptor, name, 0)
+        system.unlinkat(directory.descriptor, name, 0)
     }
 
     /// Runs `body` and turns a failed system call into the store's error.

@@ -1,4 +1,5 @@
 package import AvatarCore
+package import AvatarFileSystem
 
 #if canImport(Glibc)
 import Glibc
@@ -28,9 +29,9 @@ package struct RootMark {
     }
 
     /// Whether the staging folder at `staging` has a mark for the root at `root`.
-    package static func exists(ofRoot root: String, in staging: String) -> Bool {
+    package static func exists(ofRoot root: String, in staging: String, on fileSystem: any FileSystem) -> Bool {
         var information = stat()
-        return stat(path(ofRoot: root, in: staging), &information) == 0
+        return fileSystem.fstatat(AT_FDCWD, path(ofRoot: root, in: staging), &information, 0) == 0
     }
 
     /// The path of the mark of the root at `root` in the staging folder `staging`.
@@ -41,11 +42,15 @@ package struct RootMark {
     /// The id of the store that the root at `root` belongs to; `nil` if the staging folder at `staging` has no valid mark.
     ///
     /// - Throws: as `owner()`; nothing for a missing root.
-    package static func owner(ofRoot root: String, in staging: String) throws(AvatarStoreError) -> String? {
-        guard exists(ofRoot: root, in: staging) else { return nil }
+    package static func owner(
+        ofRoot root: String,
+        in staging: String,
+        on fileSystem: any FileSystem
+    ) throws(AvatarStoreError) -> String? {
+        guard exists(ofRoot: root, in: staging, on: fileSystem) else { return nil }
         let folder: Directory
         do throws(SystemCallError) {
-            folder = try Directory(opening: staging)
+            folder = try Directory(opening: staging, on: fileSystem)
         } catch {
             throw error.storeError
         }
@@ -99,7 +104,7 @@ package struct RootMark {
     /// Removes the mark, so that another store can claim the root.
     package func remove() {
         // If this fails, the mark names a store that no longer exists and must be removed by hand.
-        unlinkat(staging.descriptor, name, 0)
+        staging.fileSystem.unlinkat(staging.descriptor, name, 0)
     }
 
     /// Whether `text` is a complete id: 32 hex digits.
@@ -121,7 +126,7 @@ package struct RootMark {
     /// one that appears after this check.
     private func refusePipe() throws(AvatarStoreError) {
         var information = stat()
-        guard fstatat(staging.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0,
+        guard staging.fileSystem.fstatat(staging.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0,
             ![S_IFREG, S_IFLNK].contains(information.st_mode & S_IFMT)
         else { return }
         throw AvatarStoreError(
@@ -133,12 +138,12 @@ package struct RootMark {
 
     /// - Returns: false if the mark exists already.
     private func makeMark(_ id: String) throws(SystemCallError) -> Bool {
-        let file = openat(staging.descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let file = staging.fileSystem.openat(staging.descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
         if file < 0 && errno == EEXIST { return false }
         guard file >= 0 else { throw SystemCallError("open", staging.path + "/" + name) }
-        defer { close(file) }
+        defer { staging.fileSystem.close(file) }
         try write(id, to: file)
-        try LocalFileSystem().synchronize(staging.descriptor, named: staging.path)
+        try staging.fileSystem.synchronize(staging.descriptor, named: staging.path)
         return true
     }
 
@@ -146,10 +151,12 @@ package struct RootMark {
     ///
     /// - Throws: `SystemCallError` if the mark cannot be opened or written.
     private func overwriteMark(_ id: String) throws(SystemCallError) {
-        let file = openat(staging.descriptor, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        let file = staging.fileSystem.openat(staging.descriptor, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK, 0)
         guard file >= 0 else { throw SystemCallError("open", staging.path + "/" + name) }
-        defer { close(file) }
-        guard ftruncate(file, 0) == 0 else { throw SystemCallError("ftruncate", staging.path + "/" + name) }
+        defer { staging.fileSystem.close(file) }
+        guard staging.fileSystem.ftruncate(file, 0) == 0 else {
+            throw SystemCallError("ftruncate", staging.path + "/" + name)
+        }
         try write(id, to: file)
     }
 
@@ -158,25 +165,25 @@ package struct RootMark {
         var text = id
         let failure = text.withUTF8 { bytes -> SystemCallError? in
             do throws(SystemCallError) {
-                try LocalFileSystem().write(UnsafeRawBufferPointer(bytes), to: file, at: 0, named: name)
+                try staging.fileSystem.write(UnsafeRawBufferPointer(bytes), to: file, at: 0, named: name)
                 return nil
             } catch {
                 return error
             }
         }
         if let failure { throw failure }
-        try LocalFileSystem().synchronize(file, named: staging.path + "/" + name)
+        try staging.fileSystem.synchronize(file, named: staging.path + "/" + name)
     }
 
     /// The text of the mark: its first 256 bytes, of which a valid one has 32.
     ///
     /// - Throws: `SystemCallError` if the mark cannot be opened; with `isMissing`, the root has no mark.
     private func readMark() throws(SystemCallError) -> String {
-        let file = openat(staging.descriptor, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        let file = staging.fileSystem.openat(staging.descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
         guard file >= 0 else { throw SystemCallError("open", staging.path + "/" + name) }
-        defer { close(file) }
+        defer { staging.fileSystem.close(file) }
         let bytes = [UInt8](unsafeUninitializedCapacity: 256) { buffer, count in
-            count = max(0, pread(file, buffer.baseAddress, 256, 0))
+            count = max(0, staging.fileSystem.pread(file, buffer.baseAddress, 256, 0))
         }
         return String(decoding: bytes, as: UTF8.self)
     }
@@ -185,24 +192,34 @@ package struct RootMark {
 extension StoreLayout {
     /// The quoted paths to move away so that another store can use the root of `storageClass`: the root and its mark, or
     /// the folder of both if it holds nothing else.
-    package func movablePaths(of storageClass: StorageClass) -> String {
+    package func movablePaths(of storageClass: StorageClass, on fileSystem: any FileSystem) -> String {
         let (root, staging) = (root(of: storageClass), staging(of: storageClass))
         let folder = Self.parent(of: root)
-        if !root.isEmpty, folder != indexDirectory, isAlone(root, staging, in: folder) { return "\"\(folder)\"" }
-        let paths = [root, RootMark.path(ofRoot: root, in: staging)].filter(Directory.exists)
+        if !root.isEmpty, folder != indexDirectory, isAlone(root, staging, in: folder, on: fileSystem) {
+            return "\"\(folder)\""
+        }
+        let paths = [root, RootMark.path(ofRoot: root, in: staging)].filter { fileSystem.exists($0) }
         return (paths.isEmpty ? [root] : paths).map { "\"\($0)\"" }.joined(separator: " and ")
     }
 
     /// All folders of the store, to be moved away together: that of the index, and those of roots outside it.
-    package var movablePaths: String {
+    package func movablePaths(on fileSystem: any FileSystem) -> String {
         let others = StorageClass.allCases.filter { !root(of: $0).hasPrefix(indexDirectory + "/") }
-        return (["\"\(indexDirectory)\""] + others.map(movablePaths)).joined(separator: " and ")
+        return (["\"\(indexDirectory)\""] + others.map { movablePaths(of: $0, on: fileSystem) }).joined(
+            separator: " and "
+        )
     }
 
     /// Whether `folder` holds nothing but `root` and `staging`.
-    private func isAlone(_ root: String, _ staging: String, in folder: String) -> Bool {
+    private func isAlone(
+        _ root: String,
+        _ staging: String,
+        in folder: String,
+        on fileSystem: any FileSystem
+    ) -> Bool {
         do throws(SystemCallError) {
-            return try Directory(opening: folder).names().allSatisfy { [root, staging].contains(folder + "/" + $0) }
+            return try Directory(opening: folder, on: fileSystem).names()
+                .allSatisfy { [root, staging].contains(folder + "/" + $0) }
         } catch {
             return false
         }

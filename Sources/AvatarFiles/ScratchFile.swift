@@ -1,4 +1,5 @@
 package import AvatarCore
+import AvatarFileSystem
 import AvatarFoundation
 
 #if canImport(Glibc)
@@ -31,7 +32,7 @@ package final class ScratchFile: Sendable {
             let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
             descriptor = try fileSystem.open(name, in: folder, flags: flags, mode: 0o600)
             // If this fails, the file is removed together with the holder's folder, or by the system.
-            unlinkat(folder, name, 0)
+            fileSystem.unlinkat(folder, name, 0)
         } catch {
             throw error.storeError
         }
@@ -46,7 +47,7 @@ package final class ScratchFile: Sendable {
     }
 
     deinit {
-        close(descriptor)
+        fileSystem.close(descriptor)
     }
 
     /// Writes all of `bytes` at `offset`. Nothing is synchronized.
@@ -71,7 +72,7 @@ package final class ScratchFile: Sendable {
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, length in
             while filled < count {
                 let rest = UnsafeMutableBufferPointer(rebasing: buffer[filled...])
-                let step = pread(descriptor, rest.baseAddress, rest.count, off_t(offset + filled))
+                let step = fileSystem.pread(descriptor, rest.baseAddress, rest.count, offset + filled)
                 if step < 0, errno == EINTR { continue }
                 if step < 0 { failure = SystemCallError("read", path) }
                 guard step > 0 else { break }

@@ -1,5 +1,6 @@
 package import AvatarCore
 import AvatarDigest
+import AvatarFileSystem
 package import AvatarImages
 
 #if canImport(Glibc)
@@ -23,8 +24,6 @@ package final class StagedFile {
     private var name: String
     /// The folder of the file: the holder's staging folder, or the folder of kept downloads.
     private var folder: Directory
-    /// The file calls.
-    private let fileSystem: any FileSystem
     /// The open file.
     private let descriptor: Int32
     /// The digest of the bytes so far.
@@ -39,11 +38,10 @@ package final class StagedFile {
         name: String,
         in folder: Directory,
         storageClass: StorageClass,
-        mode: UInt32,
-        fileSystem: any FileSystem
+        mode: UInt32
     ) throws(AvatarStoreError) {
         do throws(SystemCallError) {
-            descriptor = try fileSystem.open(
+            descriptor = try folder.fileSystem.open(
                 name,
                 in: folder.descriptor,
                 flags: O_RDWR | O_CREAT | O_EXCL,
@@ -55,7 +53,6 @@ package final class StagedFile {
         self.name = name
         self.folder = folder
         self.storageClass = storageClass
-        self.fileSystem = fileSystem
     }
 
     /// Continues a file that was kept.
@@ -64,23 +61,24 @@ package final class StagedFile {
     init(
         continuing name: String,
         in folder: Directory,
-        storageClass: StorageClass,
-        fileSystem: any FileSystem
+        storageClass: StorageClass
     ) throws(SystemCallError) {
         self.name = name
         self.folder = folder
         self.storageClass = storageClass
-        self.fileSystem = fileSystem
         isKept = true
-        descriptor = try fileSystem.open(name, in: folder.descriptor, flags: O_RDWR | O_NOFOLLOW, mode: 0)
+        descriptor = try folder.fileSystem.open(name, in: folder.descriptor, flags: O_RDWR | O_NOFOLLOW, mode: 0)
         try readWhatIsThere()
     }
+
+    /// The file calls.
+    private var fileSystem: any FileSystem { folder.fileSystem }
 
     /// Reads the bytes of the earlier attempt, which are part of the digest.
     private func readWhatIsThere() throws(SystemCallError) {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while true {
-            let count = read(descriptor, &buffer, buffer.count)
+            let count = fileSystem.pread(descriptor, &buffer, buffer.count, byteCount)
             guard count >= 0 else { throw SystemCallError("read", folder.path + "/" + name) }
             if count == 0 { return }
             digest.update(buffer[..<count])
@@ -89,9 +87,9 @@ package final class StagedFile {
     }
 
     deinit {
-        close(descriptor)
+        fileSystem.close(descriptor)
         // If this fails, the file is removed together with the holder's folder.
-        if !isFinished && !isKept { unlinkat(folder.descriptor, name, 0) }
+        if !isFinished && !isKept { fileSystem.unlinkat(folder.descriptor, name, 0) }
     }
 
     /// Appends `bytes`.
@@ -123,7 +121,7 @@ package final class StagedFile {
     /// A failure is ignored: the file is then removed with the folder of its holder, or with the record of the kept
     /// download.
     package func discard() {
-        unlinkat(folder.descriptor, name, 0)
+        fileSystem.unlinkat(folder.descriptor, name, 0)
         isFinished = true
     }
 
@@ -147,7 +145,8 @@ extension StagedFile: ByteSource {
     ///
     /// - Throws: an error of the disk.
     package func bytes(at offset: Int, count: Int) throws -> [UInt8] {
-        try FileSource(descriptor, byteCount: byteCount, path: folder.path + "/" + name).bytes(at: offset, count: count)
+        try FileSource(descriptor, byteCount: byteCount, path: folder.path + "/" + name, on: fileSystem)
+            .bytes(at: offset, count: count)
     }
 }
 

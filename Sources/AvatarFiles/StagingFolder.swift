@@ -1,4 +1,5 @@
 package import AvatarCore
+import AvatarFileSystem
 import Synchronization
 
 #if canImport(Glibc)
@@ -24,8 +25,6 @@ package final class StagingFolder: Sendable {
     private let shared: Directory
     /// This holder's folder in `shared`.
     private let folder: Directory
-    /// The file calls.
-    private let fileSystem: any FileSystem
     /// The permissions of the files.
     private let fileMode: UInt32
     /// Numbers the files.
@@ -40,20 +39,21 @@ package final class StagingFolder: Sendable {
         _ storageClass: StorageClass,
         in shared: Directory,
         holder: Holder,
-        fileMode: UInt32,
-        fileSystem: any FileSystem
+        fileMode: UInt32
     ) throws(AvatarStoreError) {
         self.storageClass = storageClass
         self.shared = shared
         self.fileMode = fileMode
-        self.fileSystem = fileSystem
         do throws(SystemCallError) {
-            _ = try fileSystem.makeDirectory(holder.name, in: shared.descriptor, mode: 0o700)
-            folder = try Directory(opening: shared.path + "/" + holder.name)
+            _ = try shared.fileSystem.makeDirectory(holder.name, in: shared.descriptor, mode: 0o700)
+            folder = try Directory(opening: shared.path + "/" + holder.name, on: shared.fileSystem)
         } catch {
             throw error.storeError
         }
     }
+
+    /// The file calls.
+    private var fileSystem: any FileSystem { shared.fileSystem }
 
     /// The path of the staging folder that all holders share.
     var path: String { shared.path }
@@ -65,13 +65,7 @@ package final class StagingFolder: Sendable {
         let name = nextName()
         return try hasEnded.withLock { hasEnded throws(AvatarStoreError) in
             try restoreFolder(unless: hasEnded)
-            return try StagedFile(
-                name: name,
-                in: folder,
-                storageClass: storageClass,
-                mode: fileMode,
-                fileSystem: fileSystem
-            )
+            return try StagedFile(name: name, in: folder, storageClass: storageClass, mode: fileMode)
         }
     }
 
@@ -129,14 +123,14 @@ package final class StagingFolder: Sendable {
             flags: O_WRONLY | O_CREAT | O_EXCL,
             mode: fileMode
         )
-        defer { close(file) }
+        defer { fileSystem.close(file) }
         do throws(SystemCallError) {
             try bytes.withUnsafeBufferPointer { (elements) throws(SystemCallError) in
                 let buffer = UnsafeRawBufferPointer(elements)
                 try fileSystem.write(buffer, to: file, at: 0, named: folder.path + "/" + name)
             }
         } catch {
-            unlinkat(folder.descriptor, name, 0)
+            fileSystem.unlinkat(folder.descriptor, name, 0)
             throw error
         }
     }
@@ -154,12 +148,7 @@ package final class StagingFolder: Sendable {
         try hasEnded.withLock { hasEnded throws(AvatarStoreError) in
             try restoreFolder(unless: hasEnded)
             do throws(SystemCallError) {
-                return try StagedFile(
-                    continuing: name,
-                    in: open(),
-                    storageClass: storageClass,
-                    fileSystem: fileSystem
-                )
+                return try StagedFile(continuing: name, in: open(), storageClass: storageClass)
             } catch {
                 if error.isMissing { return nil }
                 throw error.storeError
@@ -204,7 +193,7 @@ package final class StagingFolder: Sendable {
         do throws(SystemCallError) {
             let (directory, name) = try place(of: file)
             try directory.withFolder(of: name) { (folder, name) throws(SystemCallError) in
-                guard unlinkat(folder, name, 0) == 0 else { throw SystemCallError("unlink", name) }
+                try fileSystem.unlink(name, in: folder)
             }
         } catch {
             // The rest of the holder's folder is removed with the holder.
@@ -247,7 +236,7 @@ package final class StagingFolder: Sendable {
 
     /// Opens the folder of the kept files, which must not be a symbolic link.
     private func partials() throws(SystemCallError) -> Directory {
-        try Directory(opening: shared.path + "/" + Self.partialFolder)
+        try Directory(opening: shared.path + "/" + Self.partialFolder, on: fileSystem)
     }
 
     /// Keeps `file` as `name`: it stays if it is not finished.

@@ -1,5 +1,6 @@
 package import AvatarCore
 import AvatarDigest
+import AvatarFileSystem
 
 #if canImport(Glibc)
 import Glibc
@@ -29,21 +30,10 @@ extension StoredFiles {
         for part in parts.dropLast() {
             parent = part.endIndex
             guard let folder = try status(of: String(path[..<parent])) else { return .nothing }
-            guard folder.st_mode & S_IFMT == S_IFDIR else { return .somethingElse }
+            guard folder.isFolder else { return .somethingElse }
         }
         guard let information = try status(of: path) else { return .nothing }
-        return information.st_mode & S_IFMT == S_IFREG ? .file(bytes: Int(information.st_size)) : .somethingElse
-    }
-
-    /// The status of `path` itself, without following a link at its end; `nil` if it does not exist.
-    ///
-    /// - Throws: `storage` or `readOnly` if the disk or its permissions prevent it.
-    private func status(of path: String) throws(AvatarStoreError) -> stat? {
-        var information = stat()
-        guard fstatat(root.descriptor, path, &information, AT_SYMLINK_NOFOLLOW) != 0 else { return information }
-        let error = SystemCallError("stat", root.path + "/" + path)
-        if error.isMissing { return nil }
-        throw error.storeError
+        return information.isFile ? .file(bytes: Int(information.st_size)) : .somethingElse
     }
 
     /// The SHA-256 of the file at `path`; `nil` if it is missing or not a regular file.
@@ -69,24 +59,34 @@ extension StoredFiles {
 
     /// The label of the file at `path`; `nil` if it is missing or has none.
     package func label(of path: String) throws -> FileLabel? {
-        try withSource(at: path) { FileLabel(of: $0.descriptor) } ?? nil
+        try withSource(at: path) { FileLabel(of: $0.descriptor, on: root.fileSystem) } ?? nil
     }
 
     /// Calls `body` with the bytes of the file at `path`; returns `nil` if it is missing or not a regular file.
     package func withSource<Result>(at path: String, _ body: (FileSource) throws -> Result) throws -> Result? {
         guard FilePath.staysInside(path), let descriptor = try descriptor(at: path) else { return nil }
-        defer { close(descriptor) }
-        var information = stat()
-        guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return nil }
-        let source = FileSource(descriptor, byteCount: Int(information.st_size), path: root.path + "/" + path)
-        return try body(source)
+        defer { root.fileSystem.close(descriptor) }
+        let status: stat
+        do throws(SystemCallError) {
+            status = try root.fileSystem.status(of: descriptor, named: root.path + "/" + path)
+        } catch {
+            throw error.storeError
+        }
+        guard status.isFile else { return nil }
+        let size = Int(status.st_size)
+        return try body(FileSource(descriptor, byteCount: size, path: root.path + "/" + path, on: root.fileSystem))
+    }
+
+    /// The names of the files and folders directly in the root.
+    package func namesInRoot() throws(AvatarStoreError) -> [String] {
+        do throws(SystemCallError) { return try root.names() } catch { throw error.storeError }
     }
 
     /// The names in the folder `name`, which is directly in the root. Empty if the folder is missing; `nil` if `name` is not
     /// a folder, but for instance a symbolic link.
     package func names(inFolder name: String) throws(AvatarStoreError) -> [String]? {
         do throws(SystemCallError) {
-            return try Directory(opening: root.path + "/" + name).names()
+            return try Directory(opening: root.path + "/" + name, on: root.fileSystem).names()
         } catch {
             if error.number == ENOENT { return [] }
             if error.number == ENOTDIR || error.number == ELOOP { return nil }
@@ -100,10 +100,10 @@ extension StoredFiles {
             var paths: [String] = []
             var rest = try root.names().filter { FilePath.digestByte(ofFolder: $0) == nil }
             while let path = rest.popLast() {
-                var information = stat()
-                guard fstatat(root.descriptor, path, &information, AT_SYMLINK_NOFOLLOW) == 0 else { continue }
-                if information.st_mode & S_IFMT == S_IFDIR {
-                    rest += try Directory(opening: root.path + "/" + path).names().map { path + "/" + $0 }
+                guard let status = try root.fileSystem.status(of: path, in: root.descriptor) else { continue }
+                if status.isFolder {
+                    rest += try Directory(opening: root.path + "/" + path, on: root.fileSystem).names()
+                        .map { path + "/" + $0 }
                 } else {
                     paths.append(path)
                 }
@@ -153,7 +153,7 @@ extension StoredFiles {
     package func remove(_ path: String) throws(AvatarStoreError) -> Bool {
         do throws(SystemCallError) {
             try root.withFolder(of: path) { (folder, name) throws(SystemCallError) in
-                guard unlinkat(folder, name, 0) == 0 else { throw SystemCallError("unlink", name) }
+                try root.fileSystem.unlink(name, in: folder)
             }
             return true
         } catch {

@@ -1,4 +1,5 @@
 package import AvatarCore
+import AvatarFileSystem
 
 #if canImport(Glibc)
 import Glibc
@@ -27,14 +28,16 @@ package struct StoredFiles: Sendable {
     /// The bytes of the file at `path`; `nil` if it is missing or its length is not `sizeBytes`.
     func read(_ sizeBytes: Int, at path: String) throws(AvatarStoreError) -> [UInt8]? {
         guard let descriptor = try descriptor(at: path) else { return nil }
-        defer { close(descriptor) }
+        defer { root.fileSystem.close(descriptor) }
         var failure: SystemCallError?
         // Room for one byte more than expected, so that the read itself detects a longer file.
         let bytes = [UInt8](unsafeUninitializedCapacity: sizeBytes + 1) { buffer, initialized in
             while initialized < sizeBytes {
-                let count = Self.read(descriptor, into: buffer, from: initialized)
+                let rest = UnsafeMutableBufferPointer(rebasing: buffer[initialized...])
+                let count = root.fileSystem.pread(descriptor, rest.baseAddress, rest.count, initialized)
                 if count < 0 && errno == EINTR { continue }
-                if count < 0 && errno != EISDIR { failure = SystemCallError("read", path) }
+                // A folder or a pipe, which has no offsets.
+                if count < 0 && errno != EISDIR && errno != ESPIPE { failure = SystemCallError("read", path) }
                 if count <= 0 { return }
                 initialized += count
             }
@@ -50,7 +53,7 @@ package struct StoredFiles: Sendable {
         _ body: (Int32) throws -> Result
     ) throws -> Result? {
         guard let descriptor = try open(file) else { return nil }
-        defer { close(descriptor) }
+        defer { root.fileSystem.close(descriptor) }
         return try body(descriptor)
     }
 
@@ -58,7 +61,9 @@ package struct StoredFiles: Sendable {
     ///
     /// - Throws: an error of the disk.
     package func openFile(_ file: FileRecord) throws -> OpenFile? {
-        try open(file).map { OpenFile(FileSource($0, byteCount: file.sizeBytes, path: file.path)) }
+        try open(file).map {
+            OpenFile(FileSource($0, byteCount: file.sizeBytes, path: file.path, on: root.fileSystem))
+        }
     }
 
     /// Opens `path`; `nil` if it is missing, is or leads through a symbolic link, or leads out of the root.
@@ -75,26 +80,39 @@ package struct StoredFiles: Sendable {
     /// Opens `file`; `nil` if it is missing, is not a regular file or has another length than the index says.
     private func open(_ file: FileRecord) throws(AvatarStoreError) -> Int32? {
         guard FilePath.isPublishedName(file.path), let descriptor = try descriptor(at: file.path) else { return nil }
-        var information = stat()
-        guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG,
-            Int(information.st_size) == file.sizeBytes
-        else {
-            close(descriptor)
+        do throws(SystemCallError) {
+            let status = try root.fileSystem.status(of: descriptor, named: path(of: file))
+            if status.isFile, Int(status.st_size) == file.sizeBytes { return descriptor }
+            root.fileSystem.close(descriptor)
             return nil
+        } catch {
+            root.fileSystem.close(descriptor)
+            throw error.storeError
         }
-        return descriptor
     }
 
     /// Whether `file` exists as a regular file of the length in the index.
-    package func contains(_ file: FileRecord) -> Bool {
+    ///
+    /// - Throws: `storage` or `readOnly` if the disk or its permissions prevent an answer. The file may be there then, so its
+    ///   row must stay.
+    package func contains(_ file: FileRecord) throws(AvatarStoreError) -> Bool {
         // Opens no descriptor: a process at its descriptor limit must not take files for missing.
         guard FilePath.isPublishedName(file.path),
-            let byte = FilePath.digestByte(ofFolder: FilePath.folder(of: file.path)),
-            root.hasFolder(forDigestByte: byte)
+            let byte = FilePath.digestByte(ofFolder: FilePath.folder(of: file.path))
         else { return false }
-        var information = stat()
-        return file.path.withCString { fstatat(root.descriptor, $0, &information, AT_SYMLINK_NOFOLLOW) } == 0
-            && information.st_mode & S_IFMT == S_IFREG && Int(information.st_size) == file.sizeBytes
+        guard try root.hasFolder(forDigestByte: byte), let status = try status(of: file.path) else { return false }
+        return status.isFile && Int(status.st_size) == file.sizeBytes
+    }
+
+    /// The status of `path` itself, without following a link at its end; `nil` if it does not exist.
+    ///
+    /// - Throws: `storage` or `readOnly` if the disk or its permissions prevent it.
+    func status(of path: String) throws(AvatarStoreError) -> stat? {
+        do throws(SystemCallError) {
+            return try root.fileSystem.status(of: path, in: root.descriptor)
+        } catch {
+            throw SystemCallError(error.call, root.path + "/" + path, number: error.number).storeError
+        }
     }
 
     /// The absolute path of `file`. Use it only for messages and for a file that `contains` has found.
@@ -110,20 +128,6 @@ package struct StoredFiles: Sendable {
             }
         }
     }
-
-    /// Reads as many bytes as one system call gives, to `offset` in `buffer`. Returns their count, or -1 with `errno`.
-    private static func read(
-        _ descriptor: Int32,
-        into buffer: UnsafeMutableBufferPointer<UInt8>,
-        from offset: Int
-    ) -> Int {
-        let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[offset...])
-        #if canImport(Glibc)
-        return Glibc.read(descriptor, rest.baseAddress, rest.count)
-        #else
-        return Darwin.read(descriptor, rest.baseAddress, rest.count)
-        #endif
-    }
 }
 
 /// An open file. It stays readable after it is unlinked, and is closed with the last reference to it.
@@ -135,7 +139,7 @@ package final class OpenFile: ByteSource, Sendable {
         self.source = source
     }
 
-    deinit { close(source.descriptor) }
+    deinit { source.fileSystem.close(source.descriptor) }
 
     /// The length in bytes.
     package var byteCount: Int { source.byteCount }
@@ -159,14 +163,18 @@ package struct FileSource: ByteSource, Sendable {
     package let byteCount: Int
     /// The path for error messages.
     private let path: String
+    /// The file system of the file.
+    fileprivate let fileSystem: any FileSystem
 
     /// The first `byteCount` bytes of an open file.
     ///
     /// - Parameter path: the path for error messages.
-    init(_ descriptor: Int32, byteCount: Int, path: String) {
+    /// - Parameter fileSystem: the file system of the file.
+    init(_ descriptor: Int32, byteCount: Int, path: String, on fileSystem: any FileSystem) {
         self.descriptor = descriptor
         self.byteCount = byteCount
         self.path = path
+        self.fileSystem = fileSystem
     }
 
     /// Reads at most `count` bytes at `offset`; fewer at the end of the file.
@@ -175,7 +183,7 @@ package struct FileSource: ByteSource, Sendable {
     package func bytes(at offset: Int, count: Int) throws -> [UInt8] {
         var failure: SystemCallError?
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            let read = pread(descriptor, buffer.baseAddress, count, off_t(offset))
+            let read = fileSystem.pread(descriptor, buffer.baseAddress, count, offset)
             if read < 0 { failure = SystemCallError("read", path) }
             initialized = max(0, read)
         }

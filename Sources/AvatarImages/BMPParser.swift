@@ -19,6 +19,8 @@ struct BMPParser: ImageParser {
     private struct Header {
         /// The width, and the height without its sign.
         var size: PixelSize
+        /// The offset behind the header, its masks and its palette.
+        var end: Int64
         /// The depth as stated. `plainByteCount` checks it, because compressed pixels have no fixed depth.
         var bitsPerPixel: Int64
         /// Whether the pixels are uncompressed, so that their length follows from the size.
@@ -29,7 +31,7 @@ struct BMPParser: ImageParser {
 
     /// Reads the file. All offsets count from the start of the file header.
     private var reader: ByteReader
-    /// Whether bytes follow the file, or its colour profile is the path of another file.
+    /// Whether bytes other than zero are in no part of the bitmap, or its colour profile is the path of another file.
     private(set) var hasMetadata = false
 
     /// All integers of a bitmap are little-endian.
@@ -51,12 +53,34 @@ struct BMPParser: ImageParser {
         guard header.size.width > 0 else { throw reader.notImage("its width must be positive") }
         let pixelByteCount = header.isPlain ? try plainByteCount(header) : header.pixelByteCount
         try reader.require(pixelByteCount, at: pixels)
+        guard pixelByteCount > 0 else {
+            hasMetadata = try hasLinkedProfile()
+            return header.size
+        }
+        let headers = 0..<min(header.end, pixels)
         hasMetadata =
-            try hasLinkedProfile()
-            || pixelByteCount > 0
-                && max(length, pixels + pixelByteCount, try endOfProfile()) < reader.byteCount
+            try hasLinkedProfile() || hasBytes(outside: [headers, pixels..<(pixels + pixelByteCount), try profile()])
         return header.size
     }
+
+    /// Whether a byte outside `parts` is not zero. Encoders fill the room between parts with zeros.
+    private mutating func hasBytes(outside parts: [Range<Int64>]) throws -> Bool {
+        var offset: Int64 = 0
+        let end = Range(uncheckedBounds: (reader.byteCount, reader.byteCount))
+        for part in parts.sorted(by: { $0.lowerBound < $1.lowerBound }) + [end] {
+            // Much room is not there for alignment.
+            if part.lowerBound - offset > Self.mostPadding { return true }
+            while offset < part.lowerBound {
+                if try reader.uint8(at: offset) != 0 { return true }
+                offset += 1
+            }
+            offset = max(offset, part.upperBound)
+        }
+        return false
+    }
+
+    /// The most bytes between two parts that are looked at.
+    private static let mostPadding: Int64 = 65_536
 
     /// The length of the header of Windows 5, the only one with a colour profile (`BITMAPV5HEADER`).
     private static let profileHeaderByteCount: Int64 = 124
@@ -68,12 +92,12 @@ struct BMPParser: ImageParser {
         return try reader.has("KNIL".utf8, at: header + 56)
     }
 
-    /// The offset behind the colour profile; 0 without one.
-    private mutating func endOfProfile() throws -> Int64 {
+    /// The place of the colour profile; empty without one.
+    private mutating func profile() throws -> Range<Int64> {
         let header = Self.fileHeaderByteCount
-        guard try reader.uint32(at: header) == Self.profileHeaderByteCount else { return 0 }
-        let size = try reader.uint32(at: header + 116)
-        return size > 0 ? header + (try reader.uint32(at: header + 112)) + size : 0
+        guard try reader.uint32(at: header) == Self.profileHeaderByteCount else { return 0..<0 }
+        let start = header + (try reader.uint32(at: header + 112))
+        return start..<(start + (try reader.uint32(at: header + 116)))
     }
 
     /// Reads the information header at `offset`. Its first field is its length.
@@ -82,18 +106,26 @@ struct BMPParser: ImageParser {
         try reader.require(headerByteCount, at: offset)
         guard headerByteCount > Self.coreHeaderByteCount else {
             let size = try PixelSize(width: reader.uint16(at: offset + 4), height: reader.uint16(at: offset + 6))
-            return Header(size: size, bitsPerPixel: try reader.uint16(at: offset + 10))
+            let depth = try reader.uint16(at: offset + 10)
+            let colors: Int64 = depth <= 8 ? 1 << depth : 0
+            return Header(size: size, end: offset + headerByteCount + 3 * colors, bitsPerPixel: depth)
         }
         // A negative height means that the top row comes first.
         let size = try PixelSize(width: reader.int32(at: offset + 4), height: abs(reader.int32(at: offset + 8)))
-        var header = Header(size: size, bitsPerPixel: try reader.uint16(at: offset + 14))
+        let depth = try reader.uint16(at: offset + 14)
+        let mostColors: Int64 = depth <= 8 ? 1 << depth : 0
+        var header = Header(size: size, end: offset + headerByteCount + 4 * mostColors, bitsPerPixel: depth)
         guard headerByteCount >= 40 else { return header }
         let compression = try reader.uint32(at: offset + 16)
         header.isPlain =
             Self.plainCompressions.contains(compression)
             && !(compression == 3 && headerByteCount == Self.os2HeaderByteCount)
         header.pixelByteCount = try reader.uint32(at: offset + 20)
-        try requirePalette(at: offset + headerByteCount, count: reader.uint32(at: offset + 32))
+        let colors = try reader.uint32(at: offset + 32)
+        try requirePalette(at: offset + headerByteCount, count: colors)
+        // The masks of the colours follow the header of Windows 3, and are in later ones.
+        let masks: Int64 = headerByteCount > 40 ? 0 : compression == 3 ? 12 : compression == 6 ? 16 : 0
+        header.end = offset + headerByteCount + masks + 4 * (colors > 0 ? colors : mostColors)
         return header
     }
 

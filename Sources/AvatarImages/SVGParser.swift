@@ -2,7 +2,7 @@
 struct SVGParser: ImageParser {
     /// The scanner at its place in the document.
     private var scanner: XMLScanner
-    /// Whether the drawing has comments, instructions, or elements and attributes of editors.
+    /// Whether the drawing has comments, instructions, elements and attributes of editors, or images with metadata of their own.
     private(set) var hasMetadata = false
 
     /// Begins at the start of the document. The inspector has checked the root element already, with a scanner of its
@@ -75,8 +75,8 @@ struct XMLScanner {
     private(set) var reader: ByteReader
     /// The position in the document.
     private var offset: Int64 = 0
-    /// Whether a comment, an instruction other than the declaration at the start, or an element about the document was
-    /// passed.
+    /// Whether a comment, an instruction other than the declaration at the start, an element about the document or one with an
+    /// image was passed.
     private(set) var hasRemarks = false
 
     /// Begins at the start of the document.
@@ -136,15 +136,15 @@ struct XMLScanner {
         }
     }
 
-    /// Whether the element whose name starts at `start` is `metadata`, or one with the prefix of another vocabulary.
+    /// Elements about the document, and those that hold an image, which may have metadata of its own.
+    private static let remarks = ["metadata", "image", "feImage", "foreignObject"].map { Array($0.utf8) }
+
+    /// Whether the element whose name starts at `start` is one of `remarks`, or has the prefix of another vocabulary.
     private mutating func isAboutTheDocument(at start: Int64) throws -> Bool {
-        if try reader.has("metadata".utf8, at: start) { return true }
-        guard try reader.offset(of: UInt8(ascii: ":"), from: start, to: start + Self.longestPrefix) != nil else {
-            return false
-        }
-        let name = try reader.bytes(min(Self.longestPrefix, reader.byteCount - start), at: start)
+        var name = try reader.bytes(min(Self.longestPrefix, reader.byteCount - start), at: start)
             .prefix { !Self.whitespace.contains(Int64($0)) && !"/>".utf8.contains($0) }
-        return name.contains(UInt8(ascii: ":")) && !name.starts(with: "svg:".utf8)
+        if name.starts(with: "svg:".utf8) { name = name.dropFirst(4) }
+        return name.contains(UInt8(ascii: ":")) || Self.remarks.contains { name.elementsEqual($0) }
     }
 
     /// Whether only white space follows.

@@ -1,4 +1,5 @@
-package import AvatarCore
+import AvatarCore
+package import AvatarReports
 
 /// The size of the index file, and the part of it that is unused.
 package struct IndexSpace: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import AvatarCore
+package import AvatarFileSystem
 import AvatarMigrations
 import AvatarSQLite
 import AvatarFoundation
@@ -30,15 +31,16 @@ extension AvatarIndex {
     ///
     /// - Returns: the file and the connection that has read its schema; `nil` if there is no file, or an empty one.
     /// - Throws: `foreignIndex`, `newerIndex`, `damagedIndex`; `readOnly` if nothing can be made beside it.
-    package static func check(_ path: String) throws -> CheckedIndex? {
-        try rollingBack(path) { try checkFile(path) }
+    package static func check(_ path: String, on fileSystem: any FileSystem) throws -> CheckedIndex? {
+        try rollingBack(path, on: fileSystem) { try checkFile(path, on: fileSystem) }
     }
 
-    private static func checkFile(_ path: String) throws -> CheckedIndex? {
-        guard try IndexFile.hasContent(path) else { return nil }
+    private static func checkFile(_ path: String, on fileSystem: any FileSystem) throws -> CheckedIndex? {
+        guard try IndexFile.hasContent(path, on: fileSystem) else { return nil }
         do {
             let connection = try ReadConnection(
                 path: path,
+                on: fileSystem,
                 isImmutable: false,
                 busyTimeoutSeconds: IndexFile.openingTimeoutSeconds
             )
@@ -50,11 +52,12 @@ extension AvatarIndex {
                 return try status.version == Migration.latestVersion
                     && connection.text("PRAGMA journal_mode") == "wal"
             }
-            return CheckedIndex(reader: connection, isComplete: isComplete, identity: FileIdentity(path))
+            let identity = FileIdentity(path, on: fileSystem)
+            return CheckedIndex(reader: connection, isComplete: isComplete, identity: identity)
         } catch let error as AvatarStoreError where error.code == .storage {
             // Even reading takes shared memory beside it, which SQLite only says it cannot open.
             let folder = path.parentPath
-            guard access(folder, W_OK) != 0 else { throw error }
+            guard fileSystem.faccessat(AT_FDCWD, folder, W_OK) != 0 else { throw error }
             let reason = errno
             let remedy = reason == EROFS ? " Mount that file system for writing, then try again." : ""
             throw AvatarStoreError(
@@ -71,26 +74,35 @@ extension AvatarIndex {
     ///
     /// SQLite uses such a journal until the file has a write-ahead log: while an index is made, and when a copy is opened
     /// for the first time. A connection for reading cannot roll back. Before another one does, the file is read as it is,
-    /// so that no other program's file is changed.
+    /// so that no other program's file is changed. A file that was being made cannot be read as it is: a loss of power may
+    /// have torn its first page.
     ///
     /// - Throws: `foreignIndex` and the like, with the file unchanged; errors of `body`.
-    static func rollingBack<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
+    static func rollingBack<Result>(
+        _ path: String,
+        on fileSystem: any FileSystem,
+        _ body: () throws -> Result
+    ) throws -> Result {
         do {
             return try body()
         } catch let error as AvatarStoreError
             where (error.underlying as? SQLiteError)?.code == .readOnlyRollback
         {
-            let reader = try ReadConnection(
-                path: path,
-                isImmutable: true,
-                busyTimeoutSeconds: IndexFile.openingTimeoutSeconds
-            )
-            try SchemaStatus(of: reader).requireOurs()
+            if !IndexFile.wasBeingMade(path, on: fileSystem) {
+                let reader = try ReadConnection(
+                    path: path,
+                    on: fileSystem,
+                    isImmutable: true,
+                    busyTimeoutSeconds: IndexFile.openingTimeoutSeconds
+                )
+                try SchemaStatus(of: reader).requireOurs()
+            }
             try AvatarStoreError.translating("rolling back a transaction") {
                 let connection = try Connection(
                     path: path,
                     access: .readWrite,
-                    busyTimeoutMilliseconds: 1000 * IndexFile.openingTimeoutSeconds
+                    busyTimeoutMilliseconds: 1000 * IndexFile.openingTimeoutSeconds,
+                    vfs: fileSystem.databaseVFS
                 )
                 // SQLite rolls back before it reads.
                 try connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1")

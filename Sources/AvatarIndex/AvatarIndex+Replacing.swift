@@ -1,34 +1,40 @@
 import AvatarCore
+package import AvatarFileSystem
 import AvatarFoundation
 
 /// Puts a new index in the place of one that is damaged or lost.
 extension AvatarIndex {
     /// Renames the index at `path`, with its log, to `index.sqlite.damaged-TIME`. Files that do not exist are skipped.
-    package static func setAside(at path: String) throws {
+    package static func setAside(at path: String, on fileSystem: any FileSystem) throws {
         // Such as 20250309T140507Z.
         let time = systemTime().iso8601.filter { $0 != "-" && $0 != ":" }.prefix { $0 != "." }
         let target = path + ".damaged-\(time)Z"
         for suffix in ["", "-wal", "-shm"] {
-            guard rename(path + suffix, target + suffix) == 0 || errno == ENOENT else {
+            let (from, to) = (path + suffix, target + suffix)
+            guard fileSystem.renameat(AT_FDCWD, from, AT_FDCWD, to) == 0 || errno == ENOENT else {
                 throw AvatarStoreError(
                     .storage,
-                    "The damaged index \(path + suffix) could not be renamed (\(String(cString: strerror(errno)))).",
+                    "The damaged index \(from) could not be renamed (\(String(cString: strerror(errno)))).",
                     failure: .storage
                 )
             }
         }
-        IndexFile.synchronizeFolder(of: path)
+        IndexFile.synchronizeFolder(of: path, on: fileSystem)
     }
 
     /// The number of contacts and of settings in the index at `path`, as far as a damaged one can be read.
     ///
     /// - Returns: `nil` for a number that cannot be read.
-    package static func countUnrecoverable(at path: String) -> (contacts: Int?, settings: Int?) {
+    package static func countUnrecoverable(
+        at path: String,
+        on fileSystem: any FileSystem
+    ) -> (contacts: Int?, settings: Int?) {
         func count(_ sql: String) -> Int? {
             do {
-                guard try IndexFile.hasContent(path) else { return nil }
+                guard try IndexFile.hasContent(path, on: fileSystem) else { return nil }
                 let connection = try ReadConnection(
                     path: path,
+                    on: fileSystem,
                     isImmutable: false,
                     busyTimeoutSeconds: IndexFile.busyTimeoutSeconds
                 )
@@ -52,16 +58,11 @@ extension AvatarIndex {
     package func removeSetAside() -> [String] {
         let folder = path.parentPath
         let prefix = path.lastPathPart + ".damaged-"
-        let names: [String]
-        do {
-            names = try FileManager.default.contentsOfDirectory(atPath: folder)
-        } catch {
-            return [folder]
-        }
+        guard let names = fileSystem.names(ofFolder: folder) else { return [folder] }
         let paths = names.filter { $0.hasPrefix(prefix) }.map { folder + "/" + $0 }
-        var left = paths.filter { unlink($0) != 0 && errno != ENOENT }
-        left += UpgradeCopy(path: path, fileMode: 0o600).removeAll()
-        IndexFile.synchronizeFolder(of: path)
+        var left = paths.filter { fileSystem.unlinkat(AT_FDCWD, $0, 0) != 0 && errno != ENOENT }
+        left += UpgradeCopy(path: path, fileSystem: fileSystem, fileMode: 0o600).removeAll()
+        IndexFile.synchronizeFolder(of: path, on: fileSystem)
         return left
     }
 
@@ -70,17 +71,22 @@ extension AvatarIndex {
     /// It is made under another name first: a process that opens the store meanwhile finds no index, or a whole one.
     ///
     /// - Throws: `busy` if there is one already.
-    package static func putInPlace(at path: String, fileMode: UInt32, storeID: String) throws {
+    package static func putInPlace(
+        at path: String,
+        on fileSystem: any FileSystem,
+        fileMode: UInt32,
+        storeID: String
+    ) throws {
         let temporary = path + "-new-\(UUID().uuidString)"
-        defer { for suffix in ["", "-wal", "-shm"] { unlink(temporary + suffix) } }
-        let index = try AvatarIndex.open(path: temporary, fileMode: fileMode)
+        defer { for suffix in ["", "-wal", "-shm"] { fileSystem.unlinkat(AT_FDCWD, temporary + suffix, 0) } }
+        let index = try AvatarIndex.open(path: temporary, on: fileSystem, fileMode: fileMode)
         try index.write(.power) { transaction in
             _ = try transaction.storeID(orNew: storeID)
             try transaction.restartFeed(at: systemTime())
         }
         try index.truncateWAL()
         try index.close()
-        guard link(temporary, path) == 0 else {
+        guard fileSystem.linkat(AT_FDCWD, temporary, AT_FDCWD, path) == 0 else {
             if errno == EEXIST {
                 throw AvatarStoreError(.busy, "Another process made \"\(path)\" meanwhile. Try again.")
             }
@@ -90,6 +96,6 @@ extension AvatarIndex {
                 failure: .storage
             )
         }
-        IndexFile.synchronizeFolder(of: path)
+        IndexFile.synchronizeFolder(of: path, on: fileSystem)
     }
 }

@@ -1,5 +1,7 @@
 package import AvatarCore
+package import AvatarFileSystem
 import AvatarMigrations
+package import AvatarReports
 import AvatarSQLite
 import AvatarFoundation
 import Synchronization
@@ -26,6 +28,8 @@ package final class AvatarIndex: Sendable {
 
     /// The path of the database file.
     package let path: String
+    /// The file system of that path.
+    let fileSystem: any FileSystem
     /// The read connections. A read uses the first that is free.
     let readers: ReadConnections
     /// Hits in memory. Reads fill it; commits invalidate the hits that they change.
@@ -40,6 +44,8 @@ package final class AvatarIndex: Sendable {
     private let writer: Writer?
     /// The number of uses of the write connection, by which a transaction detects another one before it.
     private let writeCount = Atomic(0)
+    /// Whether a synchronization of the log failed, and the log was not written again since.
+    private let isLogDoubtful = Atomic(false)
     /// The header of the WAL as the write connection maps it; `nil` until the first write that needs it.
     private let writerWALIndex = Mutex<WALIndex?>(nil)
 
@@ -51,6 +57,7 @@ package final class AvatarIndex: Sendable {
     /// The write connection is opened by the first write, unless this call has to change something.
     ///
     /// - Parameter path: where the index is; its directory must exist.
+    /// - Parameter fileSystem: the file system of that path.
     /// - Parameter checked: what `check` returned for `path`; its connection belongs to the index from now on. Default:
     ///   the file is checked now.
     /// - Parameter fileMode: the permission bits of a new index, which holds URLs and contact ids.
@@ -61,6 +68,7 @@ package final class AvatarIndex: Sendable {
     ///   cannot be written; `busy` if another process holds it for longer than 30 seconds; `diskFull` and `storage`.
     package static func open(
         path: String,
+        on fileSystem: any FileSystem,
         checked: consuming CheckedIndex? = nil,
         fileMode: UInt32,
         now: @escaping @Sendable () -> Timestamp = systemTime,
@@ -68,19 +76,21 @@ package final class AvatarIndex: Sendable {
         migrating: @escaping ProgressHandler = { _ in }
     ) throws -> AvatarIndex {
         // Another file may have taken the place of the one that was checked.
-        if checked?.file == nil { checked = try check(path) }
-        let copy = UpgradeCopy(path: path, fileMode: fileMode)
+        if checked?.file == nil { checked = try check(path, on: fileSystem) }
+        let copy = UpgradeCopy(path: path, fileSystem: fileSystem, fileMode: fileMode)
         let writer: Writer
         // A file that cannot be written is opened at once, for SQLite's own reason.
-        if let checked, let file = checked.file, checked.isComplete, access(path, W_OK) == 0 {
+        if let checked, let file = checked.file, checked.isComplete,
+            fileSystem.faccessat(AT_FDCWD, path, W_OK) == 0
+        {
             copy.removeLeftovers(before: Migration.latestVersion)
-            writer = Writer { try openForWriting(path, ifStill: file) }
+            writer = Writer { try openForWriting(path, on: fileSystem, ifStill: file) }
         } else {
-            try IndexFile.make(at: path, mode: fileMode)
+            try IndexFile.make(at: path, on: fileSystem, mode: fileMode)
             writer = try AvatarStoreError.translating("opening it") {
-                let connection = try openForWriting(path)
+                let connection = try openForWriting(path, on: fileSystem)
                 // A file that cannot be written fails here.
-                if access(path, W_OK) != 0 { try connection.transaction { _ in } }
+                if fileSystem.faccessat(AT_FDCWD, path, W_OK) != 0 { try connection.transaction { _ in } }
                 try SchemaUpgrade(copy: copy, progress: migrating).run(on: connection)
                 try finishSetup(of: connection)
                 return Writer(connection)
@@ -89,6 +99,7 @@ package final class AvatarIndex: Sendable {
         }
         return try AvatarIndex(
             path: path,
+            on: fileSystem,
             reader: checked?.reader,
             writer: writer,
             isImmutable: false,
@@ -103,12 +114,16 @@ package final class AvatarIndex: Sendable {
     /// - Parameter isImmutable: the disk cannot be written; the file is read without locks.
     /// - Throws: `foreignIndex`, `newerIndex` and `damagedIndex`; `olderIndex` if the schema has to be upgraded first;
     ///   `noStore` if there is no index, or an empty file, which an opening that failed may leave.
-    package static func openReadOnly(path: String, isImmutable: Bool) throws -> AvatarIndex {
-        let (index, status) = try rollingBack(path) {
-            guard try IndexFile.hasContent(path) else {
+    package static func openReadOnly(
+        path: String,
+        on fileSystem: any FileSystem,
+        isImmutable: Bool
+    ) throws -> AvatarIndex {
+        let (index, status) = try rollingBack(path, on: fileSystem) {
+            guard try IndexFile.hasContent(path, on: fileSystem) else {
                 throw AvatarStoreError(.noStore, "There is no store at \(path).")
             }
-            let index = try AvatarIndex(path: path, writer: nil, isImmutable: isImmutable)
+            let index = try AvatarIndex(path: path, on: fileSystem, writer: nil, isImmutable: isImmutable)
             return (index, try index.readers.read { try SchemaStatus(of: $0) })
         }
         try status.requireOurs()
@@ -134,6 +149,7 @@ package final class AvatarIndex: Sendable {
     /// - Throws: an `AvatarStoreError` if the file cannot be opened for reading.
     private init(
         path: String,
+        on fileSystem: any FileSystem,
         reader: ReadConnection? = nil,
         writer: Writer?,
         isImmutable: Bool,
@@ -141,18 +157,20 @@ package final class AvatarIndex: Sendable {
         feedLimit: Int64 = feedLimit
     ) throws {
         self.path = path
+        self.fileSystem = fileSystem
         self.writer = writer
         self.now = now
         self.feedLimit = feedLimit
         readers = try ReadConnections(
             reader,
             path: path,
+            on: fileSystem,
             isImmutable: isImmutable,
             // Foundation reads several files for it, which takes longer than to open the index.
             count: 2 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))),
             busyTimeoutSeconds: IndexFile.busyTimeoutSeconds
         )
-        identity = FileIdentity(path)
+        identity = FileIdentity(path, on: fileSystem)
     }
 
     /// Closes all connections. Pending WAL content is moved into the file if no other process has it open. A later read
@@ -235,7 +253,7 @@ package final class AvatarIndex: Sendable {
     ///
     /// - Throws: `indexWasReplaced`, `indexWasUpgraded`; an error of SQLite.
     package func requireCurrent() throws {
-        guard FileIdentity(path) == identity else {
+        guard FileIdentity(path, on: fileSystem) == identity else {
             throw AvatarStoreError(
                 .indexWasReplaced,
                 "The index \"\(path)\" was moved, replaced or removed while it was open. Put it back if it is missing, or "
@@ -291,7 +309,8 @@ package final class AvatarIndex: Sendable {
                 let connection = try Connection(
                     path: path,
                     access: .readWriteExisting,
-                    busyTimeoutMilliseconds: 1000 * IndexFile.busyTimeoutSeconds
+                    busyTimeoutMilliseconds: 1000 * IndexFile.busyTimeoutSeconds,
+                    vfs: fileSystem.databaseVFS
                 )
                 try connection.vacuum()
                 try connection.close()
@@ -305,7 +324,8 @@ package final class AvatarIndex: Sendable {
     /// Whether the WAL is missing or has no bytes. Its file is not opened.
     private var isWALEmpty: Bool {
         var information = stat()
-        return stat(path + "-wal", &information) == 0 ? information.st_size == 0 : errno == ENOENT
+        return fileSystem.fstatat(AT_FDCWD, path + "-wal", &information, 0) == 0
+            ? information.st_size == 0 : errno == ENOENT
     }
 
     /// Runs `body` with the write connection, once earlier calls are done.
@@ -323,9 +343,47 @@ package final class AvatarIndex: Sendable {
             try writer.use { connection in
                 // Counted while the connection is in use, so each use has a number of its own.
                 writeCount.add(1, ordering: .relaxed)
-                return try body(connection)
+                if isLogDoubtful.load(ordering: .relaxed) { try rewriteLog(connection) }
+                do {
+                    return try body(connection)
+                } catch let error as SQLiteError where error.code == .failedSynchronization {
+                    isLogDoubtful.store(true, ordering: .relaxed)
+                    do {
+                        try rewriteLog(connection)
+                    } catch {
+                        // The next write tries it first.
+                    }
+                    throw error
+                }
             }
         }
+    }
+
+    /// Makes sure that the disk has the index as it can be read, after a synchronization of the log has failed. Until then a
+    /// loss of power may bring a transaction back that was rolled back, so nothing that it names may be deleted.
+    ///
+    /// - Throws: as `write`, if the log cannot be written.
+    package func settleLog() throws {
+        guard isLogDoubtful.load(ordering: .relaxed) else { return }
+        try onWriteConnection("writing its log again") { _ in }
+    }
+
+    /// Writes the log once more after its synchronization has failed. Changes that are in it and not on the disk would take
+    /// all later ones with them, durable or not; and the transaction that was rolled back is complete in it, so that a loss
+    /// of power would bring it back. A transaction of its own takes the place of that one.
+    private func rewriteLog(_ connection: Connection) throws {
+        try connection.statement("PRAGMA synchronous = FULL").run()
+        defer { Self.restoreSynchronous(connection) }
+        // No process appends to the log meanwhile.
+        try connection.transaction { transaction in
+            do throws(SystemCallError) {
+                try fileSystem.rewrite(path + "-wal")
+            } catch {
+                guard error.isMissing else { throw error.storeError }
+            }
+            try transaction.rewriteHeader()
+        }
+        isLogDoubtful.store(false, ordering: .relaxed)
     }
 
     /// Runs `body`, whose transactions change rows all over the index, with more memory for pages.
@@ -355,11 +413,15 @@ package final class AvatarIndex: Sendable {
     ///
     /// - Parameter file: the file that the readers have open.
     /// - Throws: `indexWasReplaced` if another file, or none, is at `path` now: what is written to it would not be read.
-    private static func openForWriting(_ path: String, ifStill file: FileIdentity) throws -> Connection {
-        guard FileIdentity(path) == file else { throw wasReplaced(path) }
-        let connection = try openForWriting(path, .readWriteExisting)
+    private static func openForWriting(
+        _ path: String,
+        on fileSystem: any FileSystem,
+        ifStill file: FileIdentity
+    ) throws -> Connection {
+        guard FileIdentity(path, on: fileSystem) == file else { throw wasReplaced(path) }
+        let connection = try openForWriting(path, on: fileSystem, .readWriteExisting)
         // The file cannot have been replaced in between if both hold now.
-        guard FileIdentity(path) == file, !connection.hasFileMoved else { throw wasReplaced(path) }
+        guard FileIdentity(path, on: fileSystem) == file, !connection.hasFileMoved else { throw wasReplaced(path) }
         try finishSetup(of: connection)
         return connection
     }
@@ -382,13 +444,15 @@ package final class AvatarIndex: Sendable {
     /// Opens a connection for writing, with everything that lasts as long as the connection or the file.
     private static func openForWriting(
         _ path: String,
+        on fileSystem: any FileSystem,
         _ access: Connection.Access = .readWrite
     ) throws -> Connection {
         let connection = try Connection(
             path: path,
             access: access,
             busyTimeoutMilliseconds: 1000 * IndexFile.openingTimeoutSeconds,
-            watched: CommitWatch.watched
+            watched: CommitWatch.watched,
+            vfs: fileSystem.databaseVFS
         )
         try connection.execute("PRAGMA foreign_keys = ON")
         // It takes effect only in a file without tables, so it comes before the journal mode. Setting it again would be

@@ -1,3 +1,4 @@
+public import AvatarReports
 import AvatarStore
 public import AvatarCore
 import AvatarImages
@@ -7,6 +8,9 @@ import AvatarIndex
 public struct AvatarDetails: Sendable {
     /// The entry as `AvatarStore.list(_:)` returns it, with the contacts that use the image.
     public var overview: AvatarListItem
+    /// The names of the lists and address books that name these contacts, by the ids of the contacts, as `StoredContact.sources`. A
+    /// contact that none names is left out.
+    public var sources: [String: [String]]
     /// The absolute path of the file; `nil` without a file.
     public var localFile: String?
     /// Whether the file exists with its indexed length.

@@ -1,6 +1,8 @@
+public import AvatarReports
 public import AvatarStore
 public import AvatarCore
-package import AvatarFiles
+package import AvatarFileSystem
+import AvatarFiles
 import AvatarIndex
 import AvatarFoundation
 
@@ -64,8 +66,8 @@ extension AvatarStore {
         _ progress: @escaping ProgressHandler = { _ in }
     ) async throws -> BackupReport {
         let directory = try StoreLayout.absoluteDirectory(directory)
-        try configuration.layout.requireOutside(directory)
-        try TargetAccess(ofDirectory: directory)?.requireOwn(directory)
+        try configuration.layout.requireOutside(directory, on: fileSystem)
+        try TargetAccess(ofDirectory: directory, on: fileSystem)?.requireOwn(directory)
         let target = CopyTarget(
             layout: StoreLayout(directory: directory),
             directory: directory,
@@ -109,16 +111,16 @@ extension AvatarStore {
     ) async throws -> BackupReport {
         try configuration.validate()
         let source = StoreLayout(directory: try StoreLayout.absoluteDirectory(directory))
-        guard FileManager.default.fileExists(atPath: source.indexPath) else {
+        guard fileSystem.faccessat(AT_FDCWD, source.indexPath, F_OK) == 0 else {
             throw AvatarStoreError(
                 .noStore,
                 "There is no backup in \"\(directory)\", or an unfinished one: index.sqlite is missing."
             )
         }
         for path in [configuration.layout.indexPath] + StorageClass.allCases.map(configuration.layout.root) {
-            try source.requireOutside(path)
+            try source.requireOutside(path, on: fileSystem)
         }
-        try configuration.layout.requireOwnDirectory()
+        try configuration.layout.requireOwnDirectory(on: fileSystem)
         let target = CopyTarget(
             layout: configuration.layout,
             directory: nil,

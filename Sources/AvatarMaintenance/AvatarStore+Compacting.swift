@@ -1,5 +1,7 @@
+import AvatarFileSystem
+public import AvatarReports
 public import AvatarStore
-public import AvatarCore
+import AvatarCore
 import AvatarFiles
 import AvatarIndex
 import AvatarWriter
@@ -28,9 +30,9 @@ extension AvatarStore {
     ///   error of the index.
     @discardableResult
     public func compact(progress: @escaping ProgressHandler = { _ in }) async throws -> CompactionReport {
-        let directory = configuration.layout.indexDirectory
+        let (directory, fileSystem) = (configuration.layout.indexDirectory, parts.fileSystem)
         return try await requireWritable().writer.compact(progress) {
-            try Directory.openRoot(directory, allowsNetwork: true).freeBytes()
+            try Directory.openRoot(directory, on: fileSystem, allowsNetwork: true).freeBytes()
         }
     }
 

@@ -1,3 +1,5 @@
+import AvatarFileSystem
+public import AvatarReports
 public import AvatarStore
 public import AvatarCore
 import AvatarFiles
@@ -86,7 +88,7 @@ extension AvatarStore {
     /// - Throws: `invalidConfiguration` for a path that is not absolute or lies inside the store.
     func exportDirectory(_ directory: String) throws -> String {
         let directory = try StoreLayout.absoluteDirectory(directory)
-        try configuration.layout.requireOutside(directory)
+        try configuration.layout.requireOutside(directory, on: parts.fileSystem)
         return directory
     }
 }

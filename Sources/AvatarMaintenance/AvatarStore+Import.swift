@@ -1,3 +1,4 @@
+public import AvatarReports
 public import AvatarStore
 public import AvatarCore
 import AvatarFiles
@@ -235,7 +236,7 @@ private actor PictureImport {
         let image = try intake.inspect(ByteArraySource(picture.bytes))
         // A file that is refused leaves its key to another one.
         files[picture.key] = picture.file
-        let isStored = present?.file.map(parts.roots.contains) ?? false
+        let isStored = try present?.file.map(parts.roots.contains) ?? false
         // A stored image of a URL came from its origin, which is worth more than the copy in the folder.
         let isDamaged = try isStored && present?.sha256 == picture.sha256 && present.map(isDamaged) == true
         if isStored, !isDamaged, present?.sha256 == picture.sha256 || picture.sourceURL != nil {

@@ -1,3 +1,5 @@
+import AvatarFileSystem
+@_exported public import AvatarReports
 public import AvatarStore
 public import AvatarCore
 import AvatarFiles
@@ -45,10 +47,12 @@ extension AvatarStore {
     public func statistics() throws -> StoreStatistics {
         let counted = try index.statistics()
         let layout = configuration.layout
-        let staging = Set([layout.staging(of: .caches), layout.staging(of: .documents)]).map(DiskUsage.init(foldersIn:))
-        let wal = DiskUsage(file: layout.indexPath + "-wal")
-        let index = [layout.indexPath, layout.indexPath + "-shm"].map(DiskUsage.init(file:))
-        let roots = [layout.cachesRoot, layout.documentsRoot].map(DiskUsage.init(folder:))
+        let fileSystem = parts.fileSystem
+        let staging = Set([layout.staging(of: .caches), layout.staging(of: .documents)])
+            .map { DiskUsage(foldersIn: $0, on: fileSystem) }
+        let wal = DiskUsage(file: layout.indexPath + "-wal", on: fileSystem)
+        let index = [layout.indexPath, layout.indexPath + "-shm"].map { DiskUsage(file: $0, on: fileSystem) }
+        let roots = [layout.cachesRoot, layout.documentsRoot].map { DiskUsage(folder: $0, on: fileSystem) }
         let (budget, ailing) = (try self.index.budget(), try ailingHosts())
         let renditions = try self.index.renditionTotal()
         return StoreStatistics(
@@ -121,12 +125,13 @@ extension AvatarStore {
         eviction: EvictionPlace?
     ) throws -> AvatarDetails {
         let validation = entry.validation
-        let isFilePresent = entry.file.map(roots.contains) ?? false
+        let isFilePresent = try entry.file.map(roots.contains) ?? false
         var overview = overview.withoutForeignFile
         // The index does not know yet that the file was deleted.
         if entry.file != nil, !isFilePresent, [.fresh, .stale].contains(overview.state) { overview.state = .missing }
         return AvatarDetails(
             overview: overview,
+            sources: try index.sources(ofContacts: overview.contacts),
             localFile: entry.file.flatMap { FilePath.isPublishedName($0.path) ? roots.path(of: $0) : nil },
             isFilePresent: isFilePresent,
             sha256: entry.sha256.map(Hexadecimal.text),
@@ -165,7 +170,7 @@ extension AvatarStore {
         let explanation = EntryExplanation(
             entry: entry,
             now: clock.now(),
-            isThere: entry.file.map(roots.contains) ?? false
+            isThere: try entry.file.map(roots.contains) ?? false
         )
         let limits = try parts.limits()
         var reasons = explanation.freshness(limits.freshness)

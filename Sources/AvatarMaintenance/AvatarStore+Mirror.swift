@@ -1,5 +1,6 @@
+public import AvatarReports
 public import AvatarStore
-public import AvatarCore
+import AvatarCore
 import AvatarFiles
 import AvatarImages
 import AvatarIndex

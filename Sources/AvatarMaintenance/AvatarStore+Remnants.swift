@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarProviders
 import AvatarWriter
 public import AvatarStore
 

@@ -1,5 +1,6 @@
-public import AvatarCore
+import AvatarCore
 import AvatarIndex
+public import AvatarReports
 public import AvatarStore
 import AvatarWriter
 

@@ -1,5 +1,7 @@
-public import AvatarCore
-import AvatarFiles
+import AvatarCore
+package import AvatarFileSystem
+package import AvatarFiles
+public import AvatarReports
 public import AvatarStore
 import AvatarWriter
 
@@ -50,25 +52,45 @@ extension AvatarStore {
         quick: Bool = false,
         progress: @escaping ProgressHandler = { _ in }
     ) async throws -> VerificationReport {
+        try await verify(
+            configuration,
+            fileSystem: LocalFileSystem(),
+            repair: repair,
+            quick: quick,
+            progress: progress
+        )
+    }
+
+    /// As `verify(_:repair:quick:progress:)`, with a file system and a boot of the caller's choice.
+    package static func verify(
+        _ configuration: Configuration,
+        fileSystem: any FileSystem,
+        bootID: BootID = .current,
+        repair: Bool = false,
+        quick: Bool = false,
+        progress: @escaping ProgressHandler = { _ in }
+    ) async throws -> VerificationReport {
         var configuration = configuration
         configuration.access = repair ? .readWriteExisting : .readOnly
-        let rebuild = IndexRebuild(configuration.layout, fileMode: configuration.fileMode)
+        let rebuild = IndexRebuild(configuration.layout, on: fileSystem, fileMode: configuration.fileMode)
         do {
             let layout = configuration.layout
-            if repair { try layout.requireNoRestore() }
-            let isLost = layout.isIndexLost && (repair || Directory.exists(layout.indexPath))
-            if isLost || repair && layout.hasUnlistedFiles {
+            if repair { try layout.requireNoRestore(on: fileSystem) }
+            let isLost = try layout.isIndexLost(on: fileSystem) && (repair || fileSystem.exists(layout.indexPath))
+            if try isLost || repair && layout.hasUnlistedFiles(on: fileSystem) {
                 throw AvatarStoreError(.damagedIndex, "The index \"\(configuration.layout.indexPath)\" is lost.")
             }
-            return try await verifyOpened(configuration, repair: repair, quick: quick, progress)
+            let store = try await open(configuration, fileSystem: fileSystem, bootID: bootID)
+            return try await verify(closing: store, repair: repair, quick: quick, progress)
         } catch let error as AvatarStoreError where error.code == .damagedIndex {
             var report = VerificationReport()
             if repair {
                 let staging = configuration.layout.staging(of: .documents)
-                let setAside = Set(try FileStore.setAsidePaths(of: .documents, beside: staging))
+                let setAside = Set(try FileStore.setAsidePaths(of: .documents, beside: staging, on: fileSystem))
                 var lost = try rebuild.run()
-                report = try await verifyOpened(configuration, repair: true, quick: quick, progress)
-                let documents = try FileStore.setAsidePaths(of: .documents, beside: staging)
+                let store = try await open(configuration, fileSystem: fileSystem, bootID: bootID)
+                report = try await verify(closing: store, repair: true, quick: quick, progress)
+                let documents = try FileStore.setAsidePaths(of: .documents, beside: staging, on: fileSystem)
                     .filter { !setAside.contains($0) }
                 lost.documents = Array(documents.prefix(VerificationReport.maximumListedFaults))
                 lost.documentCount = documents.count
@@ -79,14 +101,13 @@ extension AvatarStore {
         }
     }
 
-    /// Opens the store, verifies it, and closes it.
-    private static func verifyOpened(
-        _ configuration: Configuration,
+    /// Verifies the store, and closes it.
+    private static func verify(
+        closing store: AvatarStore,
         repair: Bool,
         quick: Bool,
         _ progress: @escaping ProgressHandler
     ) async throws -> VerificationReport {
-        let store = try await open(configuration)
         let result: Result<VerificationReport, any Error>
         do {
             result = .success(try await store.verify(repair: repair, quick: quick, progress: progress))

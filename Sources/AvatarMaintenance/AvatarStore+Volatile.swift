@@ -1,5 +1,6 @@
-public import AvatarCore
+import AvatarCore
 import AvatarIndex
+public import AvatarReports
 public import AvatarStore
 import AvatarWriter
 
@@ -15,7 +16,7 @@ extension AvatarStore {
     /// From the next sync on, a contact whose URL differs in these parameters alone keeps its image, under the key without them, and
     /// the latest URL is the one that is fetched. A read by URL finds the image too. No contact gets the image of another one by
     /// that: where the list, or the index, has several contacts for one key and different URLs, the whole URLs stay the keys
-    /// (`SyncReport.queryClashes`). With `*` as the name, which may cover a parameter that tells persons apart, only contacts of
+    /// (`SyncDetails.queryClashes`). With `*` as the name, which may cover a parameter that tells persons apart, only contacts of
     /// lists keep their images; a read needs the latest URL.
     ///
     /// - Throws: `invalidConfiguration` beyond 256 hosts; `readOnly` in a store that is open for reading only; an error of the

@@ -1,5 +1,7 @@
+import AvatarReports
 public import AvatarStore
 import AvatarCore
+import AvatarFileSystem
 import AvatarFiles
 import AvatarIndex
 
@@ -50,19 +52,21 @@ extension AvatarStore {
     public static func diagnose(_ configuration: Configuration) async -> [Diagnosis] {
         var configuration = configuration
         configuration.access = .readOnly
+        let fileSystem = LocalFileSystem()
         let store: AvatarStore
         do {
-            store = try openForReading(configuration)
+            store = try openForReading(configuration, fileSystem: fileSystem)
             configuration = store.configuration
         } catch let error as AvatarStoreError where error.code == .noStore {
-            let folders = FolderCheck(configuration.layout).findings
+            let folders = FolderCheck(configuration.layout, fileSystem).findings
             let missing = Diagnosis("store", .problem, error.message, "`avatars sync` makes a store.")
             return [missing] + folders + [ClockCheck.finding(configuration.clock.now())]
                 + (await NetworkCheck(configuration, hosts: []).findings())
         } catch {
-            let remedy = Self.remedy(for: error, configuration.layout)
+            let remedy = Self.remedy(for: error, configuration.layout, fileSystem)
             let broken = Diagnosis("store", .problem, "The store cannot be opened: \(error)", remedy)
-            return [broken] + FolderCheck(configuration.layout).findings + OwnerCheck.findings(configuration.layout)
+            return [broken] + FolderCheck(configuration.layout, fileSystem).findings
+                + OwnerCheck.findings(configuration.layout, fileSystem)
                 + (await NetworkCheck(configuration, hosts: []).findings())
         }
         var findings: [Diagnosis]
@@ -88,11 +92,15 @@ extension AvatarStore {
     private static let mostTrials = 5
 
     /// The remedy for a damaged index; `nil` for other errors, which say it themselves.
-    private static func remedy(for error: any Error, _ layout: StoreLayout) -> String? {
+    private static func remedy(
+        for error: any Error,
+        _ layout: StoreLayout,
+        _ fileSystem: any FileSystem
+    ) -> String? {
         guard let error = error as? AvatarStoreError, error.code == .damagedIndex,
             !error.message.contains("`avatars restore BACKUP`")
         else { return nil }
-        return layout.damageRemedy
+        return layout.damageRemedy(on: fileSystem)
     }
 
     /// The findings about the open store and its machine.
@@ -103,8 +111,9 @@ extension AvatarStore {
             .good,
             "The store opens: \(ReportText.count(statistics.entries, "entries")), schema version \(statistics.schemaVersion)."
         )
-        return [opened] + FolderCheck(configuration.layout).findings + OwnerCheck.findings(configuration.layout)
-            + (try DiskCheck(configuration.layout, statistics, minimumFree: limits().minimumFree).findings())
+        let (layout, fileSystem) = (configuration.layout, parts.fileSystem)
+        return [opened] + FolderCheck(layout, fileSystem).findings + OwnerCheck.findings(layout, fileSystem)
+            + (try DiskCheck(layout, fileSystem, statistics, minimumFree: limits().minimumFree).findings())
             + [ClockCheck.finding(now, latest: [statistics.newestAccess, statistics.lastSync?.time])]
             + [IndexCheck.finding(statistics)] + (try missingFiles(statistics)) + SyncCheck.findings(statistics, now)
             + HostCheck.findings(try ailingHosts()) + (try clashingQueries())
@@ -132,7 +141,7 @@ extension AvatarStore {
         // The two pages may overlap, and entries may share a file.
         var seen: Set<Int64> = []
         let files = entries.compactMap(\.file).filter { seen.insert($0.id).inserted }
-        let missing = files.count { !parts.roots.contains($0) }
+        let missing = try files.count { try !parts.roots.contains($0) }
         guard missing > 0 else { return [] }
         return [
             Diagnosis(
@@ -161,8 +170,8 @@ extension AvatarStore {
 private struct FolderCheck {
     let findings: [Diagnosis]
 
-    init(_ layout: StoreLayout) {
-        if Directory.exists(layout.indexPath), !Directory.exists(layout.cachesRoot) {
+    init(_ layout: StoreLayout, _ fileSystem: any FileSystem) {
+        if fileSystem.exists(layout.indexPath), !fileSystem.exists(layout.cachesRoot) {
             findings = [
                 Diagnosis(
                     "folders",
@@ -174,10 +183,11 @@ private struct FolderCheck {
             return
         }
         let roots: [String] = [layout.indexDirectory, layout.cachesRoot, layout.documentsRoot]
-        let folders = roots.filter { access($0, F_OK) == 0 }
+        func allows(_ mode: Int32, _ folder: String) -> Bool { fileSystem.faccessat(AT_FDCWD, folder, mode) == 0 }
+        let folders = roots.filter { allows(F_OK, $0) }
         // A mount may be read-only on purpose: a copy that is only served.
-        let fixed = folders.filter { access($0, R_OK | X_OK) == 0 && access($0, W_OK) != 0 && errno == EROFS }
-        let refused = folders.filter { !fixed.contains($0) && access($0, R_OK | W_OK | X_OK) != 0 }
+        let fixed = folders.filter { allows(R_OK | X_OK, $0) && !allows(W_OK, $0) && errno == EROFS }
+        let refused = folders.filter { !fixed.contains($0) && !allows(R_OK | W_OK | X_OK, $0) }
         guard !refused.isEmpty || !fixed.isEmpty else {
             findings = [Diagnosis("folders", .good, "The folders of the store can be read and written.")]
             return
@@ -208,10 +218,10 @@ private struct FolderCheck {
 
 /// All files must belong to the owner of the index: a command of another user, often root, locks the owner out.
 private enum OwnerCheck {
-    static func findings(_ layout: StoreLayout) -> [Diagnosis] {
-        guard let owner = StoreOwner(of: layout) else { return [] }
-        let folders = layout.ownFolders
-        let foreign = ForeignOwners(in: folders, notOf: owner.number)
+    static func findings(_ layout: StoreLayout, _ fileSystem: any FileSystem) -> [Diagnosis] {
+        guard let owner = StoreOwner(of: layout, on: fileSystem) else { return [] }
+        let folders = layout.ownFolders(on: fileSystem)
+        let foreign = ForeignOwners(in: folders, notOf: owner.number, on: fileSystem)
         guard let first = foreign.first else {
             return [Diagnosis("owners", .good, "The files of the store belong to \(owner.name).")]
         }
@@ -231,11 +241,18 @@ private enum OwnerCheck {
 /// Each disk must have room for the rest of the budget, and keep `min-free`.
 private struct DiskCheck {
     private let layout: StoreLayout
+    private let fileSystem: any FileSystem
     private let statistics: StoreStatistics
     private let minimumFree: Int
 
-    init(_ layout: StoreLayout, _ statistics: StoreStatistics, minimumFree: Int) {
-        (self.layout, self.statistics, self.minimumFree) = (layout, statistics, minimumFree)
+    init(
+        _ layout: StoreLayout,
+        _ fileSystem: any FileSystem,
+        _ statistics: StoreStatistics,
+        minimumFree: Int
+    ) {
+        (self.layout, self.fileSystem) = (layout, fileSystem)
+        (self.statistics, self.minimumFree) = (statistics, minimumFree)
     }
 
     /// The free bytes below which a disk counts as full: 1 MiB.
@@ -245,7 +262,7 @@ private struct DiskCheck {
         let unused = max(0, statistics.budgetBytes - statistics.cachesBytes)
         return try StorageClass.allCases.map { storageClass in
             let root = layout.root(of: storageClass)
-            let free = try Directory(opening: Self.nearestFolder(root)).freeBytes()
+            let free = try Directory(opening: nearestFolder(root), on: fileSystem).freeBytes()
             let text = "The disk of \"\(root)\" has \(ByteSize.text(free)) free"
             if free < minimumFree {
                 return Diagnosis(
@@ -279,9 +296,9 @@ private struct DiskCheck {
 
 extension DiskCheck {
     /// `path`, or the nearest folder above it that exists.
-    fileprivate static func nearestFolder(_ path: String) -> String {
+    fileprivate func nearestFolder(_ path: String) -> String {
         var path = path
-        while path != "/", !Directory.exists(path) { path = StoreLayout.parent(of: path) }
+        while path != "/", !fileSystem.exists(path) { path = StoreLayout.parent(of: path) }
         return path
     }
 }

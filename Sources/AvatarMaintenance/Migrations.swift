@@ -1,6 +1,7 @@
+public import AvatarReports
 public import AvatarStore
 public import AvatarCore
-import AvatarFiles
+import AvatarFileSystem
 import AvatarIndex
 
 extension AvatarStore {
@@ -43,9 +44,10 @@ extension AvatarStore {
     ///   `newerIndex` if a newer program wrote it; `damagedIndex` if it is damaged; `readOnly` if it cannot be read
     ///   without changing it; another error of the index or the disk.
     public static func migrationStatus(_ layout: StoreLayout) throws -> MigrationStatus {
-        try layout.requireIndex()
-        let status = try ReadOnlyIndex.read(layout) {
-            try AvatarIndex.migrationStatus(path: layout.indexPath, isImmutable: $0)
+        let fileSystem = LocalFileSystem()
+        try layout.requireIndex(on: fileSystem)
+        let status = try ReadOnlyIndex.read(layout, on: fileSystem) {
+            try AvatarIndex.migrationStatus(path: layout.indexPath, on: fileSystem, isImmutable: $0)
         }
         return MigrationStatus(schemaVersion: status.version, applied: status.applied, pending: status.pending)
     }

@@ -1,5 +1,6 @@
+public import AvatarProviders
 import AvatarStore
-public import AvatarCore
+import AvatarCore
 import AvatarFiles
 
 /// Checks a shared tier: whether each record has its bytes, which bytes no record names, and by sample whether the objects hold

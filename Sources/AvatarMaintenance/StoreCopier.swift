@@ -1,5 +1,7 @@
+import AvatarReports
 import AvatarStore
 import AvatarCore
+import AvatarFileSystem
 import AvatarFiles
 import AvatarIndex
 import AvatarWriter
@@ -44,11 +46,15 @@ actor StoreCopier {
     /// Copies a backup, which no process changes. Missing and damaged files are left out; their entries stay without a
     /// file. Caches that the store of the backup left at the place are taken over.
     func restore(_ source: StoreLayout, to target: CopyTarget) throws -> BackupReport {
-        let id = try RootMark.owner(ofRoot: source.documentsRoot, in: source.staging(of: .documents))
-        return try build(target, from: try StoredRoots(source, allowsNetwork: true), restoring: id) { path in
-            try ReadOnlyIndex.read(source) { isImmutable in
+        let fileSystem = target.fileSystem
+        let staging = source.staging(of: .documents)
+        let id = try RootMark.owner(ofRoot: source.documentsRoot, in: staging, on: fileSystem)
+        let roots = try StoredRoots(source, on: fileSystem, allowsNetwork: true)
+        return try build(target, from: roots, restoring: id) { path in
+            try ReadOnlyIndex.read(source, on: fileSystem) { isImmutable in
                 try IndexCopy.make(
                     of: source.indexPath,
+                    on: fileSystem,
                     isImmutable: isImmutable,
                     at: path,
                     fileMode: target.fileMode
@@ -89,6 +95,7 @@ actor StoreCopier {
     ) throws -> BackupReport {
         let place = try UnfinishedStore(
             target.layout,
+            on: target.fileSystem,
             aloneIn: target.directory,
             restoring: storeID,
             fileMode: target.fileMode
@@ -112,7 +119,7 @@ actor StoreCopier {
             try copy.close()
             try Task.checkCancellation()
             progress(WorkProgress(.synchronizing, .files))
-            try place.finish(target.fileSystem)
+            try place.finish()
             return report
         } catch {
             place.abandon()
@@ -232,7 +239,7 @@ private struct FileCopiers {
         _ count: FileCount
     ) {
         func copier(_ source: StoredFiles, _ root: Directory) -> FileCopier {
-            FileCopier(from: source, to: root, fileMode: target.fileMode, fileSystem: target.fileSystem)
+            FileCopier(from: source, to: root, fileMode: target.fileMode)
         }
         self.source = source
         caches = copier(source.caches, roots.caches)

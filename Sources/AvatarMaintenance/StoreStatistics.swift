@@ -1,3 +1,5 @@
+public import AvatarProviders
+public import AvatarReports
 import AvatarStore
 public import AvatarCore
 

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarProviders
 import Synchronization
 
 /// A request whose first hop is under way. Redirects are followed only by `finish`.

@@ -45,8 +45,6 @@ final class CurlDriver: Sendable {
 
     private struct State {
         var inbox: [Command] = []
-        /// The engine of the thread; `nil` without a running one.
-        var engine: Engine?
         /// Whether a thread exists or is about to.
         var hasThread = false
         /// Whether the thread waits, so that it has to be woken for new commands.
@@ -70,6 +68,9 @@ final class CurlDriver: Sendable {
     private let makeThread: ThreadMaker
     private let wake: Waker
     private let state = Mutex(State())
+    /// The engine of the thread; `nil` without a running one. A lock of its own, which may be taken within that of the state: the
+    /// thread that is woken takes the state at once.
+    private let engine = Mutex<Engine?>(nil)
 
     /// A driver without a thread.
     init(_ settings: EngineSettings, makeThread: @escaping ThreadMaker, wake: @escaping Waker) {
@@ -90,22 +91,28 @@ final class CurlDriver: Sendable {
 
     /// Sees to it that the engine handles all commands so far.
     func flush() {
-        let (needsThread, isClosed) = state.withLock { state in
-            guard !state.inbox.isEmpty else { return (false, false) }
+        let (needsThread, isClosed, isAsleep) = state.withLock { state in
+            guard !state.inbox.isEmpty else { return (false, false, false) }
             if state.hasThread {
-                // If it cannot be woken, the next command tries again, and the thread looks by itself soon.
-                if state.isAsleep, let engine = state.engine { state.isAsleep = !wake(engine.pointer) }
-                return (false, false)
+                defer { state.isAsleep = false }
+                return (false, false, state.isAsleep)
             }
             // Decided in one step: `closeAndWait` waits for a thread that is announced here.
             state.hasThread = !state.isClosed
-            return (!state.isClosed, state.isClosed)
+            return (!state.isClosed, state.isClosed, false)
         }
+        // If it cannot be woken, the next command tries again, and the thread looks by itself soon.
+        if isAsleep, !wakeEngine() { state.withLock { $0.isAsleep = true } }
         if isClosed { return fail(FailureWording.shutDown) }
         guard needsThread else { return }
         let error = makeThread(self)
         if error != 0 { abandon(error) }
     }
+
+    /// Wakes the thread.
+    ///
+    /// - Returns: `false` if that failed. Without an engine there is no thread to wake.
+    private func wakeEngine() -> Bool { engine.withLock { $0.map { wake($0.pointer) } ?? true } }
 
     /// The requests of the engine, after it has handled all commands so far. Tests look for forgotten ones.
     func load() async -> Load {
@@ -119,9 +126,10 @@ final class CurlDriver: Sendable {
     func close() {
         let isIdle = state.withLock { state in
             state.isClosed = true
-            if let engine = state.engine { _ = wake(engine.pointer) }
             return !state.hasThread
         }
+        // If that fails, it looks by itself soon.
+        _ = wakeEngine()
         if isIdle { fail(FailureWording.shutDown) }
     }
 
@@ -145,7 +153,7 @@ final class CurlDriver: Sendable {
     /// Makes the engine known, so that it can be woken.
     func begin(_ engine: OpaquePointer) {
         let engine = Engine(pointer: engine)
-        state.withLock { $0.engine = engine }
+        self.engine.withLock { $0 = engine }
     }
 
     /// Takes the commands so far into `commands`, which is empty. The arrays are exchanged, so that none has to grow again each
@@ -166,7 +174,7 @@ final class CurlDriver: Sendable {
     func mayEnd() -> Bool {
         state.withLock { state in
             guard state.inbox.isEmpty || state.isClosed else { return false }
-            state.engine = nil
+            engine.withLock { $0 = nil }
             return true
         }
     }
@@ -189,7 +197,7 @@ final class CurlDriver: Sendable {
     func abandon(_ error: CInt) {
         let waiters = state.withLock { state in
             state.hasThread = false
-            state.engine = nil
+            engine.withLock { $0 = nil }
             defer { state.waiters = [] }
             return state.waiters
         }

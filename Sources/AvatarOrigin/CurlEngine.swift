@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarOriginRules
+import AvatarProviders
 import CAvatarCurl
 import HTTPTypes
 
@@ -71,7 +72,9 @@ final class CurlEngine {
     private init?(_ driver: CurlDriver) {
         let judge = AddressJudge(driver.settings.policy)
         let callbacks = avatar_callbacks(
-            allows: { context, bytes, count in AddressJudge.allows(context, bytes, count: count) },
+            allows: { context, bytes, count, isNamed in
+                AddressJudge.allows(context, bytes, count: count, isNamed: isNamed)
+            },
             will_send: { owner in CurlEngine.willSend(owner) },
             context: Unmanaged.passUnretained(judge).toOpaque()
         )

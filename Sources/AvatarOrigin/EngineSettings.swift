@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarOriginRules
+import AvatarProviders
 import CAvatarCurl
 
 /// The settings of an engine, from those of the client.

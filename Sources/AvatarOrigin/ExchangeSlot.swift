@@ -75,6 +75,7 @@ final class ExchangeSlot {
         (hasArrived, hasReleased, drainEnd) = (false, false, nil)
         let hop = transfer.hop
         state.pointee.is_direct = hop.route == .direct
+        state.pointee.is_named = hop.isNamed
         state.pointee.may_resolve = hop.hasAddress
         state.pointee.reports_connection = isProbe
         if let request = hop.server {

@@ -1,6 +1,7 @@
 // Re-exported, because the rules are part of the configuration.
-public import AvatarCore
+import AvatarCore
 @_exported public import AvatarOriginRules
+public import AvatarProviders
 import CAvatarCurl
 public import HTTPTypes
 
@@ -129,9 +130,10 @@ public final class HTTPOrigin: OriginClient {
     ///   `CancellationError`.
     func transfer(_ hops: RedirectChain, _ request: OriginRequest) async throws -> Transfer {
         let message = HopRequest(hops, fields: request.fields, configuration: configuration)
-        let facts = try knownOrigins.facts(of: message.origin, in: hops.url)
-        let (addresses, proxyAddresses) = try await self.addresses(facts, of: hops.url)
-        return transfer(message, at: hops.url, facts, addresses, proxyAddresses, for: request)
+        let isNamed = isNamed(message.origin, in: hops, request)
+        let facts = try knownOrigins.facts(of: message.origin, in: hops.url, isNamed: isNamed)
+        let (addresses, proxyAddresses) = try await self.addresses(facts, of: hops.url, isNamed: isNamed)
+        return transfer(message, at: hops.url, facts, addresses, proxyAddresses, isNamed: isNamed, for: request)
     }
 
     /// The request of the current hop, as `transfer(_:_:)`; `nil` if an address has to be looked up for it.
@@ -139,19 +141,25 @@ public final class HTTPOrigin: OriginClient {
     /// - Throws: `OriginError` if the rules or the policy refuse the host.
     func knownTransfer(_ hops: RedirectChain, _ request: OriginRequest) throws -> Transfer? {
         let message = HopRequest(hops, fields: request.fields, configuration: configuration)
-        let facts = try knownOrigins.facts(of: message.origin, in: hops.url)
-        guard let addresses = try facts.addresses ?? hostGuard.admitKnown(hops.url, along: facts.route),
-            let proxyAddresses = knownAddresses(of: facts.route.proxy)
-        else { return nil }
-        return transfer(message, at: hops.url, facts, addresses, proxyAddresses, for: request)
+        let isNamed = isNamed(message.origin, in: hops, request)
+        let facts = try knownOrigins.facts(of: message.origin, in: hops.url, isNamed: isNamed)
+        let known = try facts.addresses ?? hostGuard.admitKnown(hops.url, along: facts.route, isNamed: isNamed)
+        guard let addresses = known, let proxyAddresses = knownAddresses(of: facts.route.proxy) else { return nil }
+        return transfer(message, at: hops.url, facts, addresses, proxyAddresses, isNamed: isNamed, for: request)
+    }
+
+    /// Whether the current hop goes to the server that the operator has named for `request`. A redirect that has led to another one
+    /// may have come from anyone, even if it leads back.
+    private func isNamed(_ origin: String, in hops: RedirectChain, _ request: OriginRequest) -> Bool {
+        request.namedOrigin == origin && !hops.hasWandered
     }
 
     /// The transfer of a request to a server, whose host has been judged.
     func transfer(_ request: ServerRequest) async throws -> Transfer {
         let hops = try RedirectChain(from: OriginRequest(url: request.url), limit: 0)
         let message = HopRequest(hops, fields: HTTPFields(), configuration: configuration)
-        let facts = try knownOrigins.facts(of: message.origin, in: hops.url)
-        let (addresses, proxyAddresses) = try await self.addresses(facts, of: hops.url)
+        let facts = try knownOrigins.facts(of: message.origin, in: hops.url, isNamed: false)
+        let (addresses, proxyAddresses) = try await self.addresses(facts, of: hops.url, isNamed: false)
         return Transfer(
             Hop(
                 url: hops.url,
@@ -171,10 +179,13 @@ public final class HTTPOrigin: OriginClient {
     /// The addresses of the host of `url`, which is judged, and of the proxy.
     private func addresses(
         _ facts: KnownOrigins.Facts,
-        of url: AvatarKey
+        of url: AvatarKey,
+        isNamed: Bool
     ) async throws -> (host: [IPAddress], proxy: [IPAddress]) {
         var addresses = facts.addresses ?? []
-        if facts.addresses == nil { addresses = try await hostGuard.admit(url, along: facts.route) }
+        if facts.addresses == nil {
+            addresses = try await hostGuard.admit(url, along: facts.route, isNamed: isNamed)
+        }
         guard let proxy = facts.route.proxy else { return (addresses, []) }
         return (addresses, try await self.addresses(of: proxy, for: url))
     }
@@ -196,6 +207,7 @@ public final class HTTPOrigin: OriginClient {
         _ facts: KnownOrigins.Facts,
         _ addresses: [IPAddress],
         _ proxyAddresses: [IPAddress],
+        isNamed: Bool,
         for request: OriginRequest
     ) -> Transfer {
         let hop = Hop(
@@ -205,7 +217,9 @@ public final class HTTPOrigin: OriginClient {
             fields: fieldLines.lines(message.fields),
             route: facts.route,
             pins: pins(facts, addresses, proxyAddresses),
-            hasAddress: facts.hasAddress
+            hasAddress: facts.hasAddress,
+            isNamed: isNamed,
+            isMultiplexed: request.isMultiplexed && url == request.key
         )
         return Transfer(hop, on: driver, willSend: request.willSend)
     }

@@ -43,6 +43,10 @@ struct Hop: Sendable {
     let pins: [Pin]
     /// Whether a host in the request is an address, which libcurl reads with its resolver.
     let hasAddress: Bool
+    /// Whether the operator has named the server, so that its address may be private.
+    var isNamed = false
+    /// Whether the origin is known to answer over HTTP/2.
+    var isMultiplexed = false
     /// The method, the body and the login of a request to a server; `nil` for the GET of an image.
     var server: ServerRequest?
 }

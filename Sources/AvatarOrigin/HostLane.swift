@@ -2,8 +2,10 @@ import AvatarOriginRules
 
 /// The requests to one origin: those in progress, and those that wait for a connection.
 ///
-/// libcurl could queue them itself, but it wakes one waiting request of all hosts at a time, so that a slow host could hold up
-/// another one. It also lets the time for a connection run while a request waits.
+/// The store's scheduler cannot hold these back. It learns the protocol of an origin from its first response, and the lane from the
+/// connection; it knows hosts by their names, and not those that a redirect or a proxy leads to; a server requests past it. Nor does
+/// it know when descriptors are short. libcurl could queue them itself, but it wakes one waiting request of all hosts at a time, so
+/// that a slow host could hold up another one. It also lets the time for a connection run while a request waits.
 final class HostLane {
     /// The maximum number of requests at once on a connection over HTTP/2, libcurl's own limit.
     private static let mostStreams = 100
@@ -18,6 +20,8 @@ final class HostLane {
     private let isSecure: Bool
     /// Whether the last response came over HTTP/2.
     private(set) var isMultiplexed = false
+    /// Whether the first response is expected to, because the origin has answered so before.
+    private var isExpected = false
     /// The maximum number of requests at once over HTTP/2. Fewer than `mostStreams` after a connection has ended without a
     /// response to some of them, until responses arrive again.
     private var streams = mostStreams
@@ -50,6 +54,7 @@ final class HostLane {
     /// Adds a request at the end of the queue.
     func add(_ transfer: Transfer) {
         queue.append((transfer, 0))
+        if transfer.hop.isMultiplexed, isSecure, responses == 0 { isExpected = true }
     }
 
     /// Puts a request back at the front of the queue.
@@ -80,7 +85,8 @@ final class HostLane {
     /// The next request, if it may begin now, how often it lost its connection, and whether the engine has to tell when its
     /// connection is there.
     func next() -> (transfer: Transfer, losses: Int, isProbe: Bool)? {
-        guard first < queue.count, runningCount < (isProbing ? 1 : isMultiplexed ? streams : connections) else {
+        guard first < queue.count, runningCount < (isProbing ? 1 : isMultiplexed || isExpected ? streams : connections)
+        else {
             return nil
         }
         let (transfer, losses) = queue[first]
@@ -106,7 +112,7 @@ final class HostLane {
     ///
     /// - Parameter version: the major version of its HTTP.
     func hasAnswered(version: CInt) {
-        isMultiplexed = version >= 2
+        (isMultiplexed, isExpected) = (version >= 2, false)
         responses += 1
         if responses > responsesToGrow { streams = min(streams + 1, Self.mostStreams) }
     }
@@ -120,7 +126,7 @@ final class HostLane {
             responsesToGrow = isSoon ? min(max(4, 2 * responsesToGrow), Self.mostResponsesToGrow) : 0
         }
         responses = 0
-        streams = 1
+        (streams, isExpected) = (1, false)
     }
 
     /// A request in progress has ended.

@@ -31,21 +31,24 @@ final class KnownOrigins: Sendable {
 
     /// The facts of `origin`, the scheme and authority of `url`.
     ///
+    /// - Parameter isNamed: whether the operator has named the server, so that its address may be private.
     /// - Throws: `OriginError` if the rules or the policy refuse the host.
-    func facts(of origin: String, in url: AvatarKey) throws -> Facts {
-        if let facts = known.withLock({ $0[origin] }) { return facts }
+    func facts(of origin: String, in url: AvatarKey, isNamed: Bool) throws -> Facts {
+        // No origin begins with a space.
+        let name = isNamed ? " " + origin : origin
+        if let facts = known.withLock({ $0[name] }) { return facts }
         let (host, route) = (url.host, Route(to: url, proxies))
         // Addresses in the URL are judged here, once and for all. Names are judged at each request.
         let isAddress = host.map { IPAddress($0.bareName) != nil } ?? false
         let facts = Facts(
             host: host,
             route: route,
-            addresses: isAddress ? try hostGuard.admitKnown(url, along: route) : nil,
+            addresses: isAddress ? try hostGuard.admitKnown(url, along: route, isNamed: isNamed) : nil,
             hasAddress: [host, route.proxy?.host].contains { $0.map { IPAddress(host: $0.name) != nil } ?? false }
         )
         known.withLock { known in
             if known.count >= Self.mostKnown { known = [:] }
-            known[origin] = facts
+            known[name] = facts
         }
         return facts
     }

@@ -1,5 +1,6 @@
-package import AvatarCore
+import AvatarCore
 import AvatarOriginRules
+package import AvatarProviders
 import CAvatarCurl
 
 /// A request of any method to a server that the operator has named, such as an object store or an address book. No redirect is
@@ -17,12 +18,12 @@ package struct ServerRequest: Sendable {
         }
     }
 
-    /// A user who is proven by Digest (RFC 7616).
-    package struct Digest: Sendable {
-        let user: String
-        let password: String
-
-        package init(user: String, password: String) { (self.user, self.password) = (user, password) }
+    /// How the user is proven in an exchange with the server.
+    package enum Proof: Sendable {
+        /// By Digest (RFC 7616).
+        case digest(user: String, password: String)
+        /// By Negotiate (RFC 4559), with the Kerberos ticket of the session. Nothing is delegated to the server.
+        case negotiate
     }
 
     /// The method, such as `PUT`.
@@ -37,8 +38,8 @@ package struct ServerRequest: Sendable {
     package let bodyLimit: Int
     /// The signature; `nil` without one.
     package var signature: Signature?
-    /// The user for a server that asks for Digest; `nil` for others.
-    package var digest: Digest?
+    /// The user for a server that asks for Digest or Negotiate; `nil` for others.
+    package var proof: Proof?
     /// The maximum time for all of it, in milliseconds; 0 for no limit.
     package var timeout = 0
     /// Whether it gets a new connection.
@@ -113,14 +114,11 @@ package struct ServerRequest: Sendable {
     }
 
     private func withSignature(_ work: (avatar_request) -> Bool) -> Bool {
-        if let digest {
-            return digest.user.withCString { user in
-                digest.password.withCString { password in
-                    var request = avatar_request()
-                    (request.user, request.secret, request.uses_digest) = (user, password, true)
-                    return work(request)
-                }
-            }
+        switch proof {
+        case .digest(let user, let password): return with(user, password, CInt(AVATAR_PROOF_DIGEST), work)
+        // libcurl takes the ticket if the user and the password are empty.
+        case .negotiate: return with("", "", CInt(AVATAR_PROOF_NEGOTIATE), work)
+        case nil: break
         }
         guard let signature else { return work(avatar_request()) }
         return signature.key.withCString { key in
@@ -135,7 +133,27 @@ package struct ServerRequest: Sendable {
     }
 }
 
+extension ServerRequest {
+    private func with(
+        _ user: String,
+        _ password: String,
+        _ proof: CInt,
+        _ work: (avatar_request) -> Bool
+    ) -> Bool {
+        user.withCString { user in
+            password.withCString { password in
+                var request = avatar_request()
+                (request.user, request.secret, request.proof) = (user, password, proof)
+                return work(request)
+            }
+        }
+    }
+}
+
 extension HTTPOrigin {
+    /// Whether this libcurl can prove a user by Negotiate.
+    package static var hasNegotiate: Bool { avatar_curl_has_negotiate() }
+
     /// The version of libcurl as 0xXXYYZZ; 0 without a libcurl that can be loaded.
     package static var libraryVersion: UInt32 { avatar_curl_version() }
 

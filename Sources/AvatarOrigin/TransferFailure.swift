@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarOriginRules
+import AvatarProviders
 import CAvatarCurl
 
 #if canImport(Glibc)

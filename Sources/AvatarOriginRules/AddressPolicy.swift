@@ -35,6 +35,9 @@ package struct AddressPolicy: Hashable, Sendable {
         return policy
     }
 
+    /// The policy for a server that the operator has named: as this one, and private networks are allowed.
+    package var ofNamedServer: AddressPolicy { AddressPolicy.allowingPrivateNetworks.allowing(exceptions) }
+
     /// Whether a request may be sent to `address`.
     package func allows(_ address: IPAddress) -> Bool {
         if exceptions.contains(address) { return true }

@@ -1,4 +1,5 @@
 package import AvatarCore
+package import AvatarProviders
 
 /// The limits of a response head, which protect memory.
 package enum ResponseHeadLimits {

@@ -1,4 +1,5 @@
 package import AvatarCore
+import AvatarProviders
 
 /// Judges a hop before the client sends anything: host and port by the host rules, the addresses by the address policy.
 ///
@@ -24,17 +25,18 @@ package struct HostGuard: Sendable {
 
     /// The addresses that a request to `url` may be sent to, after a name lookup if needed.
     ///
+    /// - Parameter isNamed: whether the operator has named the server, so that its address may be private.
     /// - Returns: for a direct route, the allowed addresses of the host, at least one. Behind a proxy, all of its addresses;
     ///   none if only the proxy can resolve the name.
     /// - Throws: `OriginError` with the kind `forbiddenAddress` if the rules or the policy refuse the host, or with
     ///   `unreachable` or `offline` if its name has no known addresses; `CancellationError`.
     @discardableResult
-    package func admit(_ url: AvatarKey, along route: Route) async throws -> [IPAddress] {
-        if let known = try admitKnown(url, along: route) { return known }
+    package func admit(_ url: AvatarKey, along route: Route, isNamed: Bool = false) async throws -> [IPAddress] {
+        if let known = try admitKnown(url, along: route, isNamed: isNamed) { return known }
         switch try await names.answer(for: try name(of: url)) {
         case .addresses(let addresses):
-            return try require(addresses, of: url, along: route)
-        case _ where route != .direct && leavesNamesToProxy:
+            return try require(addresses, of: url, along: route, isNamed: isNamed)
+        case _ where route != .direct && (leavesNamesToProxy || isNamed):
             return []
         case .noSuchName:
             throw failure(.unreachable, "the host name cannot be resolved", at: url, along: route)
@@ -48,24 +50,24 @@ package struct HostGuard: Sendable {
     /// The same addresses as `admit(_:along:)`; `nil` if a name lookup has to find them first.
     ///
     /// - Throws: `OriginError`, as `admit(_:along:)`.
-    package func admitKnown(_ url: AvatarKey, along route: Route) throws -> [IPAddress]? {
+    package func admitKnown(_ url: AvatarKey, along route: Route, isNamed: Bool = false) throws -> [IPAddress]? {
         let name = try name(of: url)
         if let address = IPAddress(name) {
-            return try require([address], of: url, along: route)
+            return try require([address], of: url, along: route, isNamed: isNamed)
         }
         guard case .addresses(let addresses) = names.known(name) else { return nil }
-        return try require(addresses, of: url, along: route)
+        return try require(addresses, of: url, along: route, isNamed: isNamed)
     }
 
     /// As `admitKnown(_:along:)` for a direct request, but `localhost` counts as the loopback address, which the system gives
     /// it. For previews: a request asks the system.
-    package func judgeKnown(_ url: AvatarKey) throws {
+    package func judgeKnown(_ url: AvatarKey, isNamed: Bool = false) throws {
         let name = try name(of: url)
         guard name == "localhost" || name == "localhost.", let loopback = IPAddress("127.0.0.1") else {
-            _ = try admitKnown(url, along: .direct)
+            _ = try admitKnown(url, along: .direct, isNamed: isNamed)
             return
         }
-        _ = try require([loopback], of: url, along: .direct)
+        _ = try require([loopback], of: url, along: .direct, isNamed: isNamed)
     }
 
     /// The name or address of the host of `url`, if the rules allow it.
@@ -84,8 +86,10 @@ package struct HostGuard: Sendable {
     private func require(
         _ addresses: [IPAddress],
         of url: AvatarKey,
-        along route: Route
+        along route: Route,
+        isNamed: Bool
     ) throws -> [IPAddress] {
+        let policy = isNamed ? policy.ofNamedServer : policy
         let allowed = addresses.filter(policy.allows)
         let isAllowed = route == .direct ? !allowed.isEmpty : allowed.count == addresses.count
         guard !isAllowed else { return allowed }

@@ -1,4 +1,5 @@
 package import AvatarCore
+package import AvatarProviders
 
 /// The settings of the origin client `HTTPOrigin`.
 public struct OriginConfiguration: Sendable {

@@ -1,5 +1,6 @@
 package import AvatarCore
 import AvatarFoundation
+package import AvatarProviders
 package import HTTPTypes
 
 /// The redirects of one fetch: the current hop, the hops before it, and their cookies.
@@ -20,6 +21,8 @@ package struct RedirectChain: Sendable {
     package private(set) var cookies = CookieJar()
     /// Whether the current hop has another origin (scheme, host and port) than the first one.
     package private(set) var hasLeftOrigin = false
+    /// Whether a redirect has led to another origin, even if a later one has led back.
+    package private(set) var hasWandered = false
     /// The final URL so far, and how long the redirects may be reused; `nil` without redirects.
     package private(set) var redirection: Redirection?
     /// Whether a redirect led from https to http, so that the network can read the requests.
@@ -75,6 +78,7 @@ package struct RedirectChain: Sendable {
         }
         if url.isSecure, !next.isSecure { hasLostEncryption = true }
         hasLeftOrigin = next.host != first.host || next.isSecure != first.isSecure
+        if hasLeftOrigin { hasWandered = true }
         count += 1
         url = next
         var redirection = redirection ?? Redirection(to: next.rawValue)

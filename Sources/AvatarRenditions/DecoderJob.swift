@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarProviders
 import Synchronization
 
 /// A rendition to make, and the task that waits for it.

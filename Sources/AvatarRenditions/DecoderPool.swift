@@ -1,4 +1,5 @@
 public import AvatarCore
+public import AvatarProviders
 import CAvatarSystem
 
 /// Makes renditions in helper processes, which run the program `avatars-decoder` in a sandbox.

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarProviders
 import CAvatarSystem
 
 #if canImport(Glibc)

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarProviders
 
 /// The messages between this library and the helper. Integers are little-endian; the C side is in `CAvatarDecoder/Run.c`.
 ///

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarProviders
 import CAvatarSystem
 import Dispatch
 import Synchronization

@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarImages
+import AvatarProviders
 
 /// Checks the renditions that helpers return, because a picture may have taken over its decoder.
 enum RenditionCheck {

@@ -34,13 +34,15 @@ package final class Connection {
     /// - Parameter busyTimeoutMilliseconds: how long a call waits for another connection's lock before it fails as
     ///   `busy`; 0: not at all.
     /// - Parameter watched: the columns whose changes must be told; `nil`: none.
+    /// - Parameter vfs: the name of SQLite's interface to the file system of `path`; `nil`: SQLite's own.
     /// - Throws: `cannotOpen` if the file cannot be opened or made. Only the first statement that reads the
     ///   file detects that it is not a database.
     package init(
         path: String,
         access: Access,
         busyTimeoutMilliseconds: Int = 0,
-        watched: WatchedColumns? = nil
+        watched: WatchedColumns? = nil,
+        vfs: String? = nil
     ) throws(SQLiteError) {
         let exclusive = SQLITE_OPEN_NOMUTEX
         let (name, flags) =
@@ -51,7 +53,7 @@ package final class Connection {
             case .immutable: (Self.uri(path) + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | exclusive)
             }
         var handle: OpaquePointer?
-        let code = sqlite3_open_v2(name, &handle, flags, nil)
+        let code = sqlite3_open_v2(name, &handle, flags, vfs)
         guard code == SQLITE_OK, let handle else {
             let error = SQLiteError(code, on: handle, opening: path)
             // SQLite makes a connection even if it fails to open the file.

@@ -38,6 +38,14 @@ package struct Transaction {
         try connection.statement(sql).forEachRow(values, row)
     }
 
+    /// Writes the first page of the database as it is, so that the transaction has a page to commit. SQLite does not write a
+    /// row that an update leaves as it is.
+    package func rewriteHeader() throws {
+        try connection.requireTransaction()
+        let version = try connection.integer("PRAGMA user_version") ?? 0
+        try connection.execute("PRAGMA user_version = \(version)")
+    }
+
     /// The row id that the last insertion gave.
     package var lastInsertedRowID: Int64 { connection.lastInsertedRowID }
 

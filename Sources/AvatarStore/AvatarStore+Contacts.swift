@@ -22,10 +22,16 @@ extension AvatarStore {
     /// The contacts are those that a list named in a sync, with a picture or without, and those that an image is linked
     /// to. A page costs the same at the beginning and at the end, however many contacts there are.
     ///
+    /// A search for `text` finds the contacts whose names have a word that begins with each of its words, in any order: "love a"
+    /// finds Ada Lovelace. They are in the order of the names as if these began with the word found: first all Ada, then all
+    /// Adam. Of several words, that is the rarest one at first sight. A search reads only the contacts that have this word, so
+    /// a page costs the same among a thousand and among a million contacts; with several words, all of which are frequent, it
+    /// may read more than it returns.
+    ///
     /// `part` and `isWithoutImage` read each contact up to the end of the page, so a page with few matches may read all
     /// of them: up to 2 seconds per million.
-    /// - Parameter text: the beginning of the name, or of the id of a contact without one; case and accents do not
-    ///   matter. Default: all contacts.
+    /// - Parameter text: the beginnings of words of the name, or the beginning of the id of a contact without one; case and accents
+    ///   do not matter. Punctuation separates words. A text without a word is the beginning of the name. Default: all contacts.
     /// - Parameter part: a part of the name; case and accents do not matter. Default: `nil`, all contacts.
     /// - Parameter isWithoutImage: list only contacts without a stored image: no list gave them one, or it was not fetched, or
     ///   it was evicted. Default: no.
@@ -39,15 +45,46 @@ extension AvatarStore {
         after: String? = nil,
         limit: Int = 100
     ) throws -> StoredContactPage {
-        try index.contacts(
+        let sortText = text.trimmed { $0 == " " }.sortName
+        return try index.contacts(
             StoredContactQuery(
-                beginning: text.sortName,
+                beginning: sortText,
+                words: NameWords.sought(in: sortText),
                 namePart: part?.sortName,
                 isWithoutImage: isWithoutImage,
                 limit: limit,
                 after: after
             )
         )
+    }
+
+    /// The first contacts whose names begin with `text`, or whose ids do if they have no name, in the order of their names. So those
+    /// with exactly this name come first.
+    ///
+    /// - Throws: an error of the index.
+    package func contacts(beginningWith text: String, limit: Int) throws -> [StoredContact] {
+        try index.contacts(StoredContactQuery(beginning: text.sortName, limit: limit)).contacts
+    }
+
+    /// A page of all contacts in the order of their names, after the first `skipped` of them. It costs the same at the beginning and
+    /// at the end.
+    ///
+    /// - Parameter outline: that of the contacts. If they have changed since, the page may begin some contacts earlier or later.
+    /// - Throws: an error of the index.
+    package func contacts(skipping skipped: Int, limit: Int, _ outline: ContactOutline) throws -> StoredContactPage {
+        var query = StoredContactQuery(limit: limit)
+        query.mark = outline.mark(before: skipped)
+        query.skipped = skipped - (query.mark?.place ?? 0)
+        return try index.contacts(query)
+    }
+
+    /// The contacts by the first letters of their sort names. They are counted again if the index has changed; if that takes long,
+    /// only from time to time, so that it takes a hundredth of the time at most.
+    ///
+    /// - Parameter memory: keeps the last result.
+    /// - Throws: an error of the index.
+    package func contactOutline(_ memory: ContactOutlineMemory) throws -> ContactOutline {
+        try memory.outline(at: index.readMoment()) { try index.contactOutline() }
     }
 
     /// The contact `id` with its name and the image that it shows; `nil` if no list named it and no image is linked to it.

@@ -6,7 +6,7 @@ import AvatarIndex
 import AvatarWriter
 
 /// An image without its metadata, as `AvatarStore.removingMetadata(from:)` finds or makes it.
-public enum ImageWithoutMetadata: Sendable {
+package enum ImageWithoutMetadata: Sendable {
     /// A stored image: the picture itself if it has no metadata, else its copy; a rendition if metadata cannot be taken out
     /// of the format.
     case stored(StoredPicture)
@@ -48,7 +48,7 @@ extension AvatarStore {
         guard hasMetadata else { return picture }
         guard picture.canLoseMetadata else { return try rendition(MetadataRemoval.largest, of: picture) }
         guard let hit = try index.hit(for: picture.key, rendition: MetadataRemoval.spec, of: picture.hit.file.id),
-            roots.contains(hit.file)
+            try roots.contains(hit.file)
         else { return nil }
         return try self.picture(hit, of: picture, isCopy: true)
     }
@@ -58,7 +58,7 @@ extension AvatarStore {
     ///
     /// - Returns: `nil` if the file of the picture is missing. Then look it up again.
     /// - Throws: an error of the index or the disk; `CancellationError` if the task is cancelled.
-    public func removingMetadata(from picture: StoredPicture) async throws -> ImageWithoutMetadata? {
+    package func removingMetadata(from picture: StoredPicture) async throws -> ImageWithoutMetadata? {
         switch try await MetadataRemoval(of: picture.hit, picture.key, fetching).run() {
         case .unneeded: return .stored(picture)
         case .stored(let hit):

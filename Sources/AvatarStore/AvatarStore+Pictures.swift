@@ -12,7 +12,7 @@ public struct StoredPicture: Sendable {
     /// The media type found in the bytes, such as `image/png`.
     public var mediaType: String { hit.file.mediaType }
     /// The usual file extension of that type without its dot, such as `png`.
-    public var fileExtension: String { ImageFormat(rawValue: mediaType).fileExtension }
+    package var fileExtension: String { ImageFormat(rawValue: mediaType).fileExtension }
     /// The length in bytes.
     public var sizeBytes: Int { viewByteCount ?? hit.file.sizeBytes }
     /// The width in pixels; 0 for an SVG that states none.
@@ -20,12 +20,12 @@ public struct StoredPicture: Sendable {
     /// The height in pixels; 0 for an SVG that states none.
     public var height: Int { hit.file.height }
     /// Whether this is a rendition. The copy of an image without its metadata does not count as one.
-    public var isRendition: Bool { original != nil && !isCopy }
+    package var isRendition: Bool { original != nil && !isCopy }
     /// When the bytes were stored; for a rendition, when its original was stored.
     public let published: Timestamp
     /// Whether the file holds metadata, such as EXIF, XMP and comments, which `removingMetadata(from:)` takes out; `nil` for a
     /// file that an earlier version stored and no program has looked at since.
-    public let hasMetadata: Bool?
+    package let hasMetadata: Bool?
     /// Until when the image is fresh (RFC 9111 section 4.2); `nil` for an own image, which is always fresh.
     public var freshUntil: Timestamp? { hit.freshUntil }
     /// The hit that the picture was read from.
@@ -72,7 +72,7 @@ extension AvatarStore {
     /// - Parameter sha256: 64 hexadecimal digits in lower case.
     /// - Returns: `nil` if no entry has these bytes, or `sha256` is not a digest.
     /// - Throws: an error of the index.
-    public func picture(withDigest sha256: String) throws -> StoredPicture? {
+    package func picture(withDigest sha256: String) throws -> StoredPicture? {
         guard let digest = Hexadecimal.bytes(sha256), digest.count == 32 else { return nil }
         return try picture { try index.picture(withDigest: digest) }
     }
@@ -86,7 +86,7 @@ extension AvatarStore {
     ///   hexadecimal digits of either case.
     /// - Returns: `nil` if no contact with the address has a picture in the index, or `digest` is not a digest.
     /// - Throws: an error of the index.
-    public func picture(withAddressDigest digest: String) throws -> StoredPicture? {
+    package func picture(withAddressDigest digest: String) throws -> StoredPicture? {
         guard let digest = Hexadecimal.bytes(digest), digest.count == 16 || digest.count == 32 else { return nil }
         return try picture { try index.picture(withAddress: digest) }
     }

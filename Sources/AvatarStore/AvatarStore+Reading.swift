@@ -96,11 +96,11 @@ extension AvatarStore {
     public func storedFile(for address: some AvatarAddress, as rendition: Rendition? = nil) throws -> AvatarFile? {
         if let rendition {
             return try storedRendition(for: address.avatarKey, rendition) { hit, file in
-                roots.contains(hit.file) ? file : nil
+                try roots.contains(hit.file) ? file : nil
             }
         }
-        if let (hit, key) = remembered(address), let file = file(of: hit, key) { return file }
-        return try readPlaced(address.avatarKey) { key in try lookTwice(key) { file(of: $0, key) } }
+        if let (hit, key) = remembered(address), let file = try file(of: hit, key) { return file }
+        return try readPlaced(address.avatarKey) { key in try lookTwice(key) { try file(of: $0, key) } }
     }
 
     /// The absolute path of the file stored for `address`, else `nil`.
@@ -114,7 +114,7 @@ extension AvatarStore {
     public func localFile(for address: some AvatarAddress, recordsAccess: Bool = true) throws -> String? {
         try readPlaced(address.avatarKey) { key in
             try lookTwice(key) { hit in
-                guard roots.contains(hit.file) else { return nil }
+                guard try roots.contains(hit.file) else { return nil }
                 if recordsAccess { accesses.record(hit, at: clock.now()) }
                 return roots.path(of: hit.file)
             }
@@ -183,8 +183,8 @@ extension AvatarStore {
         return AvatarImage(file: used(hit, key), bytes: bytes)
     }
 
-    private func file(of hit: IndexHit, _ key: AvatarKey) -> AvatarFile? {
-        roots.contains(hit.file) ? used(hit, key) : nil
+    private func file(of hit: IndexHit, _ key: AvatarKey) throws -> AvatarFile? {
+        try roots.contains(hit.file) ? used(hit, key) : nil
     }
 
     /// Records the access and describes the file.

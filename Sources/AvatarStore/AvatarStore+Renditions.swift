@@ -1,5 +1,6 @@
 public import AvatarCore
 import AvatarIndex
+import AvatarProviders
 
 extension AvatarStore {
     /// The ThumbHash of the picture of `key`, 5 to 25 bytes: a blurred stand-in to show while the picture is fetched. An
@@ -44,10 +45,10 @@ extension AvatarStore {
     ///
     /// - Returns: `nil` if the rendition is not made yet, or its file is missing.
     /// - Throws: an error of the index.
-    public func rendition(_ rendition: Rendition, of picture: StoredPicture) throws -> StoredPicture? {
+    package func rendition(_ rendition: Rendition, of picture: StoredPicture) throws -> StoredPicture? {
         let spec = rendition.resolved(of: picture.hit.file).spec
         guard let hit = try index.hit(for: picture.key, rendition: spec, of: picture.hit.file.id),
-            roots.contains(hit.file)
+            try roots.contains(hit.file)
         else { return nil }
         return try self.picture(hit, of: picture)
     }
@@ -59,7 +60,7 @@ extension AvatarStore {
     /// - Returns: `nil` if the picture cannot be decoded, or the rendition cannot be stored. Use the original then.
     /// - Throws: `imageRefused` if no quality and size fits `Rendition.maxBytes`; an error of the index or the disk;
     ///   `CancellationError` if the task is cancelled.
-    public func makeRendition(_ rendition: Rendition, of picture: StoredPicture) async throws -> StoredPicture? {
+    package func makeRendition(_ rendition: Rendition, of picture: StoredPicture) async throws -> StoredPicture? {
         let resolved = rendition.resolved(of: picture.hit.file)
         let outcome = try await RenditionWork(resolved, of: picture.hit, picture.key, fetching).run()
         guard case .stored(let hit) = outcome else { return nil }

@@ -1,5 +1,6 @@
-package import AvatarCore
+import AvatarCore
 import AvatarIndex
+package import AvatarReports
 package import AvatarWriter
 
 extension AvatarStore {

@@ -83,7 +83,7 @@ extension AvatarStore {
         let target = try FetchTarget(key: key, source: source, entry: entry, storageClass: storageClass)
         let time = min(fetched, clock.now())
         if let entry, let file = entry.file {
-            if !roots.contains(file) {
+            if try !roots.contains(file) {
                 // An image whose file is missing is not newer content.
                 try await writable.writer.retireLost([file])
             } else if ResponseMetadata(stored: entry.validation).requestTime > time {

@@ -1,5 +1,6 @@
 public import AvatarCore
 import AvatarIndex
+import AvatarReports
 import AvatarWriter
 
 extension AvatarStore {
@@ -73,15 +74,8 @@ extension AvatarStore {
         SyncEvents { [self] emit in try await runSync(input, options: options, emit: emit) }
     }
 
-    /// The plan of a sync of `input`, without a request and without a change. Possible in a store that is open for reading
-    /// only. Address books are not asked: the plan is that of the cards that the store knows.
-    ///
-    /// - Throws: `invalidConfiguration` for options outside their limits; an error of the list or the index;
-    ///   `CancellationError`.
-    public func syncPreview(
-        _ input: SyncInput = .stored,
-        options: SyncOptions = SyncOptions()
-    ) async throws -> SyncPreview {
+    /// The counts of `syncPreview(_:options:)`.
+    package func plannedSync(_ input: SyncInput, options: SyncOptions) async throws -> PlannedSync {
         let options = options.naming(input.sources)
         try options.validate(configuration)
         try input.validate(options)
@@ -151,6 +145,8 @@ extension AvatarStore {
                 try await sources.end(at: clock.now(), isComplete: isComplete)
                 report.sources = sources.reports
             }
+            // The sources have taken a part of it.
+            report.duration = ContinuousClock.now - begun
             try await writer.endSync(startedAt: run.started, as: LastSync(report, at: clock.now()))
             return report
         } catch {
@@ -201,10 +197,15 @@ extension AvatarStore {
 
 extension LastSync {
     fileprivate init(_ report: SyncReport, at time: Timestamp) {
+        // An address book that could not be read is worse than images that failed, as in the exit code of the command.
+        let faults = report.sources.compactMap(\.failure?.code)
+        let outcome: SyncOutcome =
+            faults.isEmpty || report.outcome == .interrupted
+            ? report.outcome : faults.contains(.unreadableList) ? .failed : .unreached
         self.init(
             time: time,
             duration: report.duration,
-            outcome: report.outcome,
+            outcome: outcome,
             wanted: report.wanted,
             failed: report.failed,
             skipped: report.skipped,

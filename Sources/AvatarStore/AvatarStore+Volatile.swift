@@ -1,5 +1,6 @@
 package import AvatarCore
 package import AvatarIndex
+package import AvatarReports
 package import AvatarWriter
 
 extension AvatarStore {

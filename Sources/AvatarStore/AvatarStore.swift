@@ -1,7 +1,9 @@
 @_exported public import AvatarCore
+package import AvatarFileSystem
 package import AvatarFiles
 package import AvatarIndex
 import AvatarFoundation
+package import AvatarReports
 package import AvatarWriter
 
 #if HTTPOrigin
@@ -64,20 +66,22 @@ public final class AvatarStore: Sendable {
 
     /// Opens a store with a file system of the caller's choice.
     ///
-    /// - Parameter fileSystem: makes the file calls of publishing and deleting.
+    /// - Parameter fileSystem: makes all calls on the files of the store.
+    /// - Parameter bootID: the boot of the system with those files. Default: that of this system.
     /// - Parameter migrating: called as the index is migrated.
     /// - Throws: as `open(_:)`.
     package static func open(
         _ configuration: Configuration,
         fileSystem: any FileSystem,
+        bootID: BootID = .current,
         migrating: @escaping ProgressHandler = { _ in }
     ) async throws -> AvatarStore {
         switch configuration.access {
         case .readOnly:
-            return try openForReading(configuration)
+            return try openForReading(configuration, fileSystem: fileSystem, bootID: bootID)
         case .readWrite, .readWriteExisting:
             try configuration.validate()
-            let store = try AvatarStore(configuration, fileSystem: fileSystem, migrating: migrating)
+            let store = try AvatarStore(configuration, fileSystem, bootID, migrating: migrating)
             if store.needsRecovery { try await store.recover() }
             if store.hasUnlistedFiles {
                 let writer = try store.requireWritable().writer
@@ -111,13 +115,14 @@ public final class AvatarStore: Sendable {
         try await withStore(configuration, fileSystem: LocalFileSystem(), body)
     }
 
-    /// As the public `withStore(_:_:)`, with the store's file calls on `fileSystem`.
+    /// As the public `withStore(_:_:)`, with the store's file calls on `fileSystem`, and in the boot `bootID`.
     package static func withStore<Result>(
         _ configuration: Configuration,
         fileSystem: any FileSystem,
+        bootID: BootID = .current,
         _ body: (AvatarStore) async throws -> Result
     ) async throws -> Result {
-        let store = try await open(configuration, fileSystem: fileSystem)
+        let store = try await open(configuration, fileSystem: fileSystem, bootID: bootID)
         let result: Result
         do {
             result = try await body(store)
@@ -157,10 +162,18 @@ public final class AvatarStore: Sendable {
 
     /// Opens a store for reading, without waiting for other processes.
     ///
+    /// - Parameters:
+    ///   - configuration: the paths and limits of the store.
+    ///   - fileSystem: makes all calls on the files of the store. Default: that of the operating system.
+    ///   - bootID: the boot of the system with those files. Default: that of this system.
     /// - Throws: as `open(_:)` with the access `readOnly`.
-    package static func openForReading(_ configuration: Configuration) throws -> AvatarStore {
+    package static func openForReading(
+        _ configuration: Configuration,
+        fileSystem: any FileSystem = LocalFileSystem(),
+        bootID: BootID = .current
+    ) throws -> AvatarStore {
         try configuration.validate()
-        return try AvatarStore(readOnly: configuration)
+        return try AvatarStore(readOnly: configuration, fileSystem, bootID)
     }
 
     /// Closes a store that `openForReading(_:)` opened.
@@ -170,25 +183,28 @@ public final class AvatarStore: Sendable {
 
     private init(
         _ configuration: Configuration,
-        fileSystem: any FileSystem,
+        _ fileSystem: any FileSystem,
+        _ bootID: BootID,
         migrating: @escaping ProgressHandler
     ) throws {
         let layout = configuration.layout
         // These checks come before anything is created.
-        try layout.requireNoLostIndex()
-        let checked = try AvatarIndex.check(layout.indexPath)
-        if configuration.access == .readWriteExisting { try layout.requireStore() }
-        try StorePlaces.refuseForeignFiles(layout)
-        try layout.requireOwnDirectory()
+        try layout.requireNoLostIndex(on: fileSystem)
+        let checked = try AvatarIndex.check(layout.indexPath, on: fileSystem)
+        if configuration.access == .readWriteExisting { try layout.requireStore(on: fileSystem) }
+        try StorePlaces.refuseForeignFiles(layout, on: fileSystem)
+        try layout.requireOwnDirectory(on: fileSystem)
         // The documents lie beside the index, so their mark tells the store without opening it.
-        if let id = try RootMark.owner(ofRoot: layout.documentsRoot, in: layout.staging(of: .documents)),
-            let error = try layout.foreignRootError(id, among: [.caches])
+        let staging = layout.staging(of: .documents)
+        if let id = try RootMark.owner(ofRoot: layout.documentsRoot, in: staging, on: fileSystem),
+            let error = try layout.foreignRootError(id, on: fileSystem, among: [.caches])
         {
             throw error
         }
         var places = try StorePlaces(layout, fileMode: configuration.fileMode, fileSystem: fileSystem)
         let index = try AvatarIndex.open(
             path: layout.indexPath,
+            on: fileSystem,
             checked: checked,
             fileMode: configuration.fileMode,
             now: { [clock = configuration.clock] in clock.now() },
@@ -197,20 +213,28 @@ public final class AvatarStore: Sendable {
         // Read after this process has its lock: without an open boot now, nothing that another process does later
         // concerns this one.
         let state = try index.openingState()
+        // Durable before the roots are marked with it: a loss of power must not leave the marks of a store without an index.
         let storeID =
-            try state.storeID
-            ?? index.write { try $0.storeID(orNew: Hexadecimal.random64() + Hexadecimal.random64()) }
+            try state.storeID.flatMap { places.isClaimed ? $0 : nil }
+            ?? index.write(.power) { try $0.storeID(orNew: Hexadecimal.random64() + Hexadecimal.random64()) }
         let configuration = try configuration.adopted(from: index)
         do {
             hasUnlistedFiles = try places.claim(storeID)
         } catch let error as AvatarStoreError where error.code == .unusableRoot {
-            throw try layout.foreignRootError(storeID) ?? error
+            throw try layout.foreignRootError(storeID, on: fileSystem) ?? error
         }
         needsRecovery = try state.hasOpenBoot || !state.pendingHolders.isEmpty || places.hasOtherHolders()
         places.suspects = SuspectFiles(index, logger: configuration.logger)
         let accesses = AccessRecorder(clock: configuration.clock)
         let metrics = StoreMetrics(configuration.metrics)
-        let writer = StoreWriter(index: index, places: places, accesses: accesses, metrics: metrics, sink: TierQueue())
+        let writer = StoreWriter(
+            index: index,
+            places: places,
+            bootID: bootID,
+            accesses: accesses,
+            metrics: metrics,
+            sink: TierQueue()
+        )
         accesses.onFull { [weak writer, logger = configuration.logger] in
             Task { await writer?.flushAccesses(reportingTo: logger) }
         }
@@ -218,6 +242,7 @@ public final class AvatarStore: Sendable {
         self.accesses = accesses
         parts = StoreParts(
             configuration: configuration,
+            fileSystem: fileSystem,
             index: index,
             roots: places.stored,
             writable: StoreParts.Writable(places: places, writer: writer)
@@ -225,21 +250,29 @@ public final class AvatarStore: Sendable {
         fetching = FetchParts(parts, metrics, answers: try TierLink.open(parts, writer))
     }
 
-    private init(readOnly configuration: Configuration) throws {
+    private init(readOnly configuration: Configuration, _ fileSystem: any FileSystem, _ bootID: BootID) throws {
         let layout = configuration.layout
         // To a reader, an unfinished restore is not a store: `noStore`, not `damagedIndex`.
-        if !UnfinishedStore.isBegun(at: layout) { try layout.requireNoLostIndex() }
-        try layout.requireIndex()
-        let index = try ReadOnlyIndex.open(layout)
+        if !UnfinishedStore.isBegun(at: layout, on: fileSystem) { try layout.requireNoLostIndex(on: fileSystem) }
+        try layout.requireIndex(on: fileSystem)
+        let index = try ReadOnlyIndex.open(layout, on: fileSystem)
         let configuration = try configuration.adopted(from: index)
         let suspects = SuspectFiles(index, logger: configuration.logger)
-        if let boot = try index.openBoot(), !BootID.isCurrent(boot.id) { suspects.begin(after: boot.lastDurableFile) }
-        let roots = try StoredRoots(layout, suspects: suspects)
+        if let boot = try index.openBoot(), !bootID.isRecorded(as: boot.id) {
+            suspects.begin(after: boot.lastDurableFile)
+        }
+        let roots = try StoredRoots(layout, on: fileSystem, suspects: suspects)
         self.configuration = configuration
         accesses = AccessRecorder(clock: configuration.clock)
         hasUnlistedFiles = false
         needsRecovery = false
-        parts = StoreParts(configuration: configuration, index: index, roots: roots, writable: nil)
+        parts = StoreParts(
+            configuration: configuration,
+            fileSystem: fileSystem,
+            index: index,
+            roots: roots,
+            writable: nil
+        )
         fetching = FetchParts(parts, StoreMetrics(configuration.metrics))
     }
 
@@ -294,7 +327,7 @@ public final class AvatarStore: Sendable {
         StoreVerifier(
             index: index,
             roots: roots,
-            staging: StagingLeftovers(configuration.layout),
+            staging: StagingLeftovers(configuration.layout, on: parts.fileSystem),
             writer: writer,
             depth: depth,
             clock: clock,
@@ -326,36 +359,44 @@ public final class AvatarStore: Sendable {
 /// Opens an index without changing anything, even on a disk that is full or cannot be written.
 package enum ReadOnlyIndex {
     /// The index at `layout`, open for reading.
-    static func open(_ layout: StoreLayout) throws -> AvatarIndex {
-        try read(layout) { try AvatarIndex.openReadOnly(path: layout.indexPath, isImmutable: $0) }
+    static func open(_ layout: StoreLayout, on fileSystem: any FileSystem) throws -> AvatarIndex {
+        try read(layout, on: fileSystem) {
+            try AvatarIndex.openReadOnly(path: layout.indexPath, on: fileSystem, isImmutable: $0)
+        }
     }
 
     /// Runs `body`, and once more with `isImmutable` if the index lies on such a disk. An immutable index is read
     /// without locks.
     ///
     /// - Throws: `readOnly` if the write-ahead log of such an index is not empty; errors of `body`.
-    package static func read<Result>(_ layout: StoreLayout, _ body: (_ isImmutable: Bool) throws -> Result) throws
-        -> Result
-    {
+    package static func read<Result>(
+        _ layout: StoreLayout,
+        on fileSystem: any FileSystem,
+        _ body: (_ isImmutable: Bool) throws -> Result
+    ) throws -> Result {
         do {
             return try body(false)
         } catch let error as AvatarStoreError where [.storage, .readOnly, .diskFull].contains(error.code) {
             // The write-ahead log needs shared memory, which is a file beside it.
             if error.code == .diskFull {
-                try requireEmptyWAL(layout, "the disk of \"\(layout.indexDirectory)\" is full")
+                try requireEmptyWAL(layout, fileSystem, "the disk of \"\(layout.indexDirectory)\" is full")
             } else {
-                guard !FileManager.default.isWritableFile(atPath: layout.indexDirectory) else { throw error }
-                try requireEmptyWAL(layout, "\"\(layout.indexDirectory)\" cannot be written")
+                guard fileSystem.faccessat(AT_FDCWD, layout.indexDirectory, W_OK) != 0 else { throw error }
+                try requireEmptyWAL(layout, fileSystem, "\"\(layout.indexDirectory)\" cannot be written")
             }
             return try body(true)
         }
     }
 
     /// - Throws: `readOnly` if the write-ahead log holds changes, which an immutable index would not show.
-    private static func requireEmptyWAL(_ layout: StoreLayout, _ reason: String) throws {
+    private static func requireEmptyWAL(
+        _ layout: StoreLayout,
+        _ fileSystem: any FileSystem,
+        _ reason: String
+    ) throws {
         let wal = layout.indexPath + "-wal"
         var status = stat()
-        guard stat(wal, &status) == 0 else { return }
+        guard fileSystem.fstatat(AT_FDCWD, wal, &status, 0) == 0 else { return }
         guard status.st_size == 0 else {
             throw AvatarStoreError(
                 .readOnly,

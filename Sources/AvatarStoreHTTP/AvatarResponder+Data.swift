@@ -34,6 +34,8 @@ extension AvatarResponder {
             let image: String?
             let state: String?
             let picture: String
+            /// The names of the lists and address books that name the contact; of a path only its last part.
+            let sources: [String]
 
             init(_ contact: StoredContact, _ digests: KeyDigests) {
                 id = contact.id
@@ -42,6 +44,7 @@ extension AvatarResponder {
                 image = contact.key.map { digests[$0] }
                 state = contact.state?.rawValue
                 picture = AvatarResponder.picturePath(contact.id)
+                sources = contact.sources.map(AvatarResponder.sourceName)
             }
 
             // Fields without a value are null, so that each contact has the same fields.
@@ -53,10 +56,11 @@ extension AvatarResponder {
                 try fields.encode(image, forKey: .image)
                 try fields.encode(state, forKey: .state)
                 try fields.encode(picture, forKey: .picture)
+                try fields.encode(sources, forKey: .sources)
             }
 
             private enum Field: CodingKey {
-                case id, name, key, image, state, picture
+                case id, name, key, image, state, picture, sources
             }
         }
 
@@ -72,6 +76,12 @@ extension AvatarResponder {
         private enum Field: CodingKey {
             case contacts, next
         }
+    }
+
+    /// The name of a list or an address book in a response: without the folders of a path on this machine.
+    static func sourceName(_ name: String) -> String {
+        guard name.hasPrefix("/"), let last = name.split(separator: "/").last else { return name }
+        return String(last)
     }
 
     // MARK: Changes
@@ -130,7 +140,8 @@ extension AvatarResponder {
         return text(
             "The store is open.\n"
                 + (hasFailed
-                    ? "The last sync could not run (exit code 2): its list or the store could not be read.\n" : "")
+                    ? "The last sync could not run (exit code 2): a list, an address book or the store could not be read.\n"
+                    : "")
         )
     }
 

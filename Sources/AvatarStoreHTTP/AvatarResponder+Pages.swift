@@ -11,35 +11,114 @@ extension AvatarResponder {
         "default-src 'none'; img-src 'self'; \(PageStyle.policy); form-action 'self'; base-uri 'none'; "
         + "frame-ancestors 'none'"
     /// The pages of a server: their paths begin at its root.
-    private static let frame = PageFrame(home: "/", icon: "/favicon.svg", search: "/", policy: nil, footer: nil)
+    static let frame = PageFrame(home: "/", icon: "/favicon.svg", search: "/", policy: nil, footer: nil)
+
+    /// The frame of the response to `request`: with a logout for a browser that is logged in.
+    private func frame(_ request: HTTPRequest) -> PageFrame {
+        var frame = Self.frame
+        if isLoggedIn(request) { frame.logout = "/logout" }
+        return frame
+    }
 
     /// `GET /`.
-    func gallery(_ target: RequestTarget) throws -> AvatarResponse {
+    func gallery(_ target: RequestTarget, _ request: HTTPRequest) throws -> AvatarResponse {
         let query = target.query["query"] ?? ""
-        let page = try store.contacts(matching: query, after: target.query["after"], limit: Self.pageSize)
+        let gallery =
+            if query.isEmpty, target.query["after"] == nil {
+                try numberedGallery(target, request)
+            } else {
+                try searchedGallery(query, after: target.query["after"], request)
+            }
+        return html(.ok, gallery.html())
+    }
+
+    /// A page of the contacts that a search finds, or after a position.
+    private func searchedGallery(_ query: String, after: String?, _ request: HTTPRequest) throws -> GalleryPage {
+        let page = try store.contacts(matching: query, after: after, limit: Self.pageSize)
         var links: [PageLink] = []
-        if target.query["after"] != nil {
+        if after != nil {
             links.append(PageLink(label: "First page", path: Self.galleryPath(query: query), relation: "first"))
         }
         if let next = page.next {
             let path = Self.galleryPath(query: query, after: next)
             links.append(PageLink(label: "Next page", path: path, relation: "next"))
         }
-        let gallery = GalleryPage(
-            frame: Self.frame,
+        let isAll = after == nil && page.next == nil && !page.contacts.isEmpty
+        return GalleryPage(
+            frame: frame(request),
             contacts: page.contacts.map { PageContact($0, pictureSize: 192) },
             query: query,
-            isContinued: target.query["after"] != nil,
-            links: page.contacts.isEmpty ? [] : links
+            isContinued: after != nil,
+            links: page.contacts.isEmpty ? [] : links,
+            position: isAll ? Self.text(ofCount: page.contacts.count) : nil
         )
-        return html(.ok, gallery.html())
+    }
+
+    /// A page of all contacts, with the numbers of the other pages and the first letters of the names.
+    private func numberedGallery(_ target: RequestTarget, _ request: HTTPRequest) throws -> GalleryPage {
+        let outline = try store.contactOutline(outline)
+        let pages = max(1, (outline.count + Self.pageSize - 1) / Self.pageSize)
+        // Beyond the last page is nothing, however far.
+        let number = min(max(1, target.query["page"].flatMap { Int($0) } ?? 1), pages + 1)
+        let page = try store.contacts(skipping: (number - 1) * Self.pageSize, limit: Self.pageSize, outline)
+        var gallery = GalleryPage(frame: frame(request), contacts: [], isContinued: number > 1)
+        guard !page.contacts.isEmpty else { return gallery }
+        var previous: Unicode.Scalar?
+        gallery.contacts = page.contacts.map { contact in
+            var card = PageContact(contact, pictureSize: 192)
+            let first = AvatarStore.sortName(of: card.label).unicodeScalars.first
+            if pages > 1, let first, first != previous { card.anchor = Self.anchor(first) }
+            previous = first
+            return card
+        }
+        let count = Self.text(ofCount: outline.count)
+        gallery.position = pages > 1 ? "Page \(number) of \(GalleryPage.grouped(pages)), \(count)" : count
+        gallery.links = pages > 1 ? Self.links(from: number, of: pages) : []
+        gallery.letters = pages > 1 ? Self.letters(outline) : []
+        return gallery
+    }
+
+    /// The links from page `number`: to its neighbours, some pages around it, the first and the last.
+    private static func links(from number: Int, of pages: Int) -> [PageLink] {
+        func path(_ page: Int) -> String { page == 1 ? "/" : "/?page=\(page)" }
+        var links: [PageLink] = []
+        if number > 1 { links.append(PageLink(label: "Previous page", path: path(number - 1), relation: "prev")) }
+        let shown = ([1, pages] + (number - 2...number + 2)).filter { (1...pages).contains($0) }
+        for page in Set(shown).sorted() {
+            links.append(PageLink(label: GalleryPage.grouped(page), path: page == number ? nil : path(page)))
+        }
+        if number < pages { links.append(PageLink(label: "Next page", path: path(number + 1), relation: "next")) }
+        return links
+    }
+
+    /// The first letters with the numbers of their contacts, and with the pages on which they begin.
+    private static func letters(_ outline: ContactOutline) -> [PageLetter] {
+        var counts: [String: Int] = [:]
+        var firsts: [(text: String, letter: ContactOutline.Letter)] = []
+        for letter in outline.letters {
+            let text = LetterIndex.text(Character(letter.first))
+            if counts[text] == nil { firsts.append((text, letter)) }
+            counts[text, default: 0] += letter.count
+        }
+        return LetterIndex.some(of: firsts).map { text, letter in
+            let page = letter.place / pageSize + 1
+            let path = (page == 1 ? "/" : "/?page=\(page)") + "#" + anchor(letter.first)
+            return PageLetter(text: text, path: path, count: counts[text])
+        }
+    }
+
+    /// The fragment of the first contact on a page whose sort name begins with `first`.
+    private static func anchor(_ first: Unicode.Scalar) -> String { "letter-" + String(first.value, radix: 16) }
+
+    private static func text(ofCount count: Int) -> String {
+        GalleryPage.grouped(count) + (count == 1 ? " contact" : " contacts")
     }
 
     /// `GET /contacts/ID`.
-    func page(ofContact id: String) throws -> AvatarResponse {
+    func page(ofContact id: String, _ request: HTTPRequest) throws -> AvatarResponse {
         guard let contact = try store.contact(id) else {
             let page = StatusPage(
-                frame: Self.frame,
+                frame: frame(request),
                 title: "Not found",
                 text: "The store has no contact with this id."
             )
@@ -52,9 +131,10 @@ extension AvatarResponder {
         let imagePath = details.flatMap { self.imagePath($0, contact: id) }
         let facts = PictureFacts(contact: id, details: details, imagePath: imagePath)
         let page = ContactPage(
-            frame: Self.frame,
+            frame: frame(request),
             contact: PageContact(contact, pictureSize: 512),
             imagePath: imagePath,
+            isShown: details?.mediaType.map(BrowserFormats.contain) ?? false,
             reasons: details?.reasons ?? ["No list names an image for this contact."],
             facts: facts.main,
             technicalFacts: facts.technical,
@@ -79,7 +159,7 @@ extension AvatarResponder {
         return "/images/\(sha256).\(type)"
     }
 
-    private func html(_ status: HTTPResponse.Status, _ text: String) -> AvatarResponse {
+    func html(_ status: HTTPResponse.Status, _ text: String) -> AvatarResponse {
         AvatarResponse(
             status,
             "text/html; charset=utf-8",
@@ -106,7 +186,10 @@ extension PageContact {
             id: contact.id,
             name: contact.name,
             state: contact.state?.rawValue,
-            picturePath: AvatarResponder.picturePath(contact.id, "placeholder=initials&size=\(pictureSize)"),
+            picturePath: AvatarResponder.picturePath(
+                contact.id,
+                "placeholder=initials&size=\(pictureSize)&for=browser"
+            ),
             detailPath: AvatarResponder.detailPath(contact.id),
             standIn: contact.hasFile ? Self.standIn(contact.thumbHash) : nil
         )

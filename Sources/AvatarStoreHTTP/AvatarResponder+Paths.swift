@@ -19,7 +19,7 @@ extension AvatarResponder {
     /// `GET /contacts/?id=ID` and `/contacts/?picture=ID`.
     func contact(namedIn target: RequestTarget, _ request: HTTPRequest) throws -> AvatarResponse {
         if let id = target.query["picture"] { return try picture(ofContact: id, target, request) }
-        return try page(ofContact: target.query["id"] ?? "")
+        return try page(ofContact: target.query["id"] ?? "", request)
     }
 
     /// Whether browsers remove the id from a path, even if it is percent-encoded (URL Standard, path state).

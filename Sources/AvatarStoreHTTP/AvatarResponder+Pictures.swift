@@ -23,13 +23,22 @@ extension AvatarResponder {
         guard kind == "none" || kind == "initials" else {
             return .problem(.badRequest, "`placeholder` must be initials or none.")
         }
+        let use = target.query["for"] ?? "any"
+        guard use == "any" || use == "browser" else {
+            return .problem(.badRequest, "`for` must be browser or any.")
+        }
         let wish: RenditionWish
         switch RenditionWish.parse(target.query) {
         case .success(let parsed): wish = parsed
         case .failure(let fault): return .problem(.badRequest, fault.reason)
         }
         let now = store.configuration.clock.now()
-        let found = try respond(to: request, as: wish.rendition, with: { try store.picture(of: id) }) { given, _ in
+        let found = try respond(
+            to: request,
+            as: wish.rendition,
+            isForBrowsers: use == "browser",
+            with: { try store.picture(of: id) }
+        ) { given, _ in
             let lifetime = given.original.freshUntil.map { min(max(60, $0.seconds(since: now)), 86_400) } ?? 86_400
             var fields: HTTPFields = [
                 .cacheControl: "private, max-age=\(lifetime), stale-while-revalidate=86400"
@@ -43,6 +52,9 @@ extension AvatarResponder {
         }
         guard kind == "initials" else {
             if case .withheld = found { return Self.withheld }
+            if case .notForBrowsers = found {
+                return .problem(.notFound, "The image has a format that browsers do not show.", reason: "format")
+            }
             return .problem(.notFound, "The contact has no image.")
         }
         return placeholder(of: contact, wish.size ?? 128, request)
@@ -75,7 +87,7 @@ extension AvatarResponder {
         return switch found {
         case .response(let response): response
         case .withheld: Self.withheld
-        case .nothing: Self.unknownImage
+        case .nothing, .notForBrowsers: Self.unknownImage
         }
     }
 
@@ -98,6 +110,8 @@ extension AvatarResponder {
         case response(AvatarResponse)
         /// The image has metadata, which cannot be taken out, or its path has the digest of the original.
         case withheld
+        /// Browsers do not show its format, and the request asked for no other image.
+        case notForBrowsers
         /// There is no image, or its file is missing.
         case nothing
     }
@@ -117,12 +131,14 @@ extension AvatarResponder {
     /// The response with the picture that `look` finds.
     ///
     /// - Parameter rendition: the requested rendition. If it cannot be made, the response has the original.
+    /// - Parameter isForBrowsers: whether only an image is given that browsers show. Default: no.
     /// - Parameter digest: the digest in the path, which must be that of the image without its metadata; `nil` without one.
     /// - Parameter fields: the fields that depend on the image, and on whether the response has the requested rendition.
     /// - Throws: `PreparationNeeded` if the image must be made first; an error of the store.
     func respond(
         to request: HTTPRequest,
         as rendition: Rendition? = nil,
+        isForBrowsers: Bool = false,
         addressedBy digest: String? = nil,
         with look: () throws -> StoredPicture?,
         fields: (_ image: GivenImage, _ isAsAsked: Bool) -> HTTPFields
@@ -132,6 +148,7 @@ extension AvatarResponder {
             guard let original = try look() else { return .nothing }
             guard let image = try given(original, as: rendition, addressedBy: digest) else { return .withheld }
             let sent = image.sent
+            guard !isForBrowsers || BrowserFormats.contain(sent.mediaType) else { return .notForBrowsers }
             let conditions = Conditions(
                 etag: "\"\(sent.sha256)\"",
                 modified: sent.published,

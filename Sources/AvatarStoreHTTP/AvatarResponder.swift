@@ -22,6 +22,10 @@ public struct AvatarResponder: Sendable {
         /// The token that each request must bear in `Authorization: Bearer`, except for `/healthz`; `nil`: none is needed. An
         /// empty token admits no request. Default: `nil`.
         public var token: String?
+        /// Whether a browser without the token gets a form in the place of a page. A person who enters the token there is logged in
+        /// for a week: a cookie admits the browser to pages, images, `/contacts` and `/changes`. A new token ends it. The server
+        /// must pass POST requests of `/login` and `/logout` to `respond(to:content:client:)`. Default: false.
+        public var offersLogin: Bool
         /// The value of Access-Control-Allow-Origin, such as `https://example.com` or `*`, so that scripts of that site may
         /// read the responses. `nil`: the field is not sent, and Cross-Origin-Resource-Policy keeps browsers from showing
         /// responses in pages of other sites, except those of `/avatar/HASH`. Default: `nil`.
@@ -38,12 +42,14 @@ public struct AvatarResponder: Sendable {
         /// A configuration with the defaults except those given. Each parameter is described at the property of its name.
         public init(
             token: String? = nil,
+            offersLogin: Bool = false,
             allowedOrigin: String? = nil,
             answersLibravatar: Bool = false,
             servesMetadata: Bool = false,
             logger: Logger = Logger(label: "avatars.http")
         ) {
             self.token = token
+            self.offersLogin = offersLogin
             self.allowedOrigin = allowedOrigin
             self.answersLibravatar = answersLibravatar
             self.servesMetadata = servesMetadata
@@ -52,8 +58,12 @@ public struct AvatarResponder: Sendable {
     }
 
     let store: AvatarStore
-    private var configuration: Configuration
+    private(set) var configuration: Configuration
     private let watch: IndexWatch
+    /// The browsers that are logged in.
+    let sessions = Sessions()
+    /// The counts of the contacts that the gallery shows.
+    let outline = ContactOutlineMemory()
     /// Whether a response has the original if its rendition is not made.
     private(set) var givesOriginals = false
     /// The image without metadata that was made for the response, by the digest of its original.
@@ -104,6 +114,19 @@ public struct AvatarResponder: Sendable {
             return refusal(.serviceUnavailable, "The image cannot be prepared now. Try again.")
         }
         return response
+    }
+
+    /// The response to `request` with the content of a form, as `respond(to:)` for all requests but POST of `/login` and `/logout`.
+    ///
+    /// A login with a wrong token is refused. After ten of them within a minute, further ones of the client have to wait until the
+    /// minute is over.
+    /// - Parameter request: as for `respond(to:)`.
+    /// - Parameter content: the content of the request, at most 4,096 bytes. It matters only for a POST of `/login`.
+    /// - Parameter client: the address of the client, whose wrong tokens are counted; `nil` if it is not known, for example behind
+    ///   a proxy: a hundred of such clients together are allowed. Default: `nil`.
+    public func respond(to request: HTTPRequest, content: [UInt8], client: String? = nil) async -> AvatarResponse {
+        guard let response = login(request, content, client: client) else { return await respond(to: request) }
+        return finished(response)
     }
 
     /// Makes what a response needs. If that fails, the response does without it, and the next request tries again.
@@ -185,12 +208,8 @@ public struct AvatarResponder: Sendable {
         guard request.method == .get || request.method == .head else {
             return refuse(request.method)
         }
-        guard target.segments == ["healthz"] || isAuthorized(request) else {
-            return .problem(
-                .unauthorized,
-                "The server needs a token in the field Authorization.",
-                fields: [.wwwAuthenticate: "Bearer"]
-            )
+        guard target.segments == ["healthz"] || isAuthorized(request) || isLoggedIn(request, for: target) else {
+            return unauthorized(target, request)
         }
         do {
             return try route(target, request)
@@ -221,10 +240,10 @@ public struct AvatarResponder: Sendable {
     ) throws -> AvatarResponse {
         try watch.requireCurrent()
         switch (path.first, path.count) {
-        case (nil, _): return try gallery(target)
+        case (nil, _): return try gallery(target, request)
         case ("contacts", 1): return try contacts(target)
         case ("contacts", 2) where path[1].isEmpty: return try contact(namedIn: target, request)
-        case ("contacts", 2): return try page(ofContact: path[1])
+        case ("contacts", 2): return try page(ofContact: path[1], request)
         case ("contacts", 3) where path[2] == "picture": return try picture(ofContact: path[1], target, request)
         case ("images", 2): return try image(named: path[1], target, request)
         case ("avatar", 2) where configuration.answersLibravatar:
@@ -255,13 +274,18 @@ public struct AvatarResponder: Sendable {
         return AvatarResponse(head: HTTPResponse(status: .noContent, headerFields: fields), body: .none)
     }
 
-    /// Whether the request bears the token. The comparison takes the same time wherever the texts differ.
+    /// Whether the request bears the token.
     private func isAuthorized(_ request: HTTPRequest) -> Bool {
         guard let token = configuration.token else { return true }
         guard let field = request.headerFields[.authorization], field.lowercased().hasPrefix("bearer ") else {
             return false
         }
-        let (given, expected) = (Array(field.utf8.dropFirst("bearer ".utf8.count)), Array(token.utf8))
+        return Self.isSame(Array(field.utf8.dropFirst("bearer ".utf8.count)), as: token)
+    }
+
+    /// Whether `given` is the token. It takes the same time wherever the texts differ.
+    static func isSame(_ given: [UInt8], as token: String) -> Bool {
+        let expected = Array(token.utf8)
         var difference = given.count ^ expected.count
         for (place, byte) in given.enumerated() { difference |= Int(byte ^ expected[place % max(1, expected.count)]) }
         return difference == 0 && !expected.isEmpty

@@ -93,6 +93,8 @@ struct ChangeRecord: Encodable {
     private let digest: String?
     private let owners: [String]
     private let names: [String: String]
+    /// The names of the lists and address books that name the contacts now, by contact; of a path only its last part.
+    private let sources: [String: [String]]
     private let kind: String
     private let time: String
     /// The erased contact, as `ErasedContact` hashes it; `nil` for other changes.
@@ -116,6 +118,7 @@ struct ChangeRecord: Encodable {
         (salt, contactSHA256) = (change.erased?.salt, change.erased?.sha256)
         owners = change.contacts
         self.names = names.filter { change.contacts.contains($0.key) }
+        sources = change.sources.mapValues { $0.map(AvatarResponder.sourceName) }
         kind = change.kind.rawValue
         time = change.time.iso8601
     }

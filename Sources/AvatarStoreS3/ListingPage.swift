@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarProviders
 
 /// A page of a listing, read from the answer to `ListObjectsV2`.
 struct ListingPage {

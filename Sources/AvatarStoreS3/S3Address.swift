@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarProviders
 
 /// The URLs of a bucket's objects and listings.
 struct S3Address: Sendable {

@@ -2,6 +2,7 @@ import AvatarCore
 import AvatarDigest
 import AvatarOrigin
 import AvatarOriginRules
+import AvatarProviders
 import CAvatarCurl
 
 /// Signs the requests of a tier, and sends them with a client of their own.

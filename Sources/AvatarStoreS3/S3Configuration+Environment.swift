@@ -1,4 +1,5 @@
-public import AvatarCore
+import AvatarCore
+public import AvatarProviders
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
 #else

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarProviders
 import CAvatarCurl
 
 /// The end of a request, judged: whether it succeeded, whether to send it again, and its error.

@@ -1,5 +1,6 @@
-public import AvatarCore
+import AvatarCore
 import AvatarFoundation
+public import AvatarProviders
 
 /// A shared tier in a bucket of Amazon S3 or a compatible service, over libcurl 7.87 or later.
 ///

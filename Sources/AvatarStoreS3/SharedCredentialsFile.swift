@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarFoundation
+import AvatarProviders
 
 /// The credentials file of the AWS tools: `[PROFILE]` headers, each followed by lines `name = value`.
 struct SharedCredentialsFile {

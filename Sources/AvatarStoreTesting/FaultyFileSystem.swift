@@ -1,14 +1,9 @@
-package import AvatarFiles
+package import AvatarFileSystem
+package import AvatarFoundation
 import Synchronization
 
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
-
 /// The real file system, in which a test makes single calls fail.
-package final class FaultyFileSystem: FileSystem {
+package final class FaultyFileSystem: ForwardingFileSystem {
     /// A call that can be made to fail.
     package enum Call: String, Sendable, CaseIterable {
         case open
@@ -18,6 +13,7 @@ package final class FaultyFileSystem: FileSystem {
         case link
         case unlink
         case makeDirectory
+        case status
     }
 
     /// The failures planned for one kind of call.
@@ -28,11 +24,16 @@ package final class FaultyFileSystem: FileSystem {
         var times: Int
         /// The value of `errno`.
         var number: Int32
+        /// A part of the paths whose calls are meant; `nil`: all are.
+        var path: String?
     }
 
-    private let real = LocalFileSystem()
+    package let real = LocalFileSystem()
+    /// The paths by which the open files were opened, for the calls that have a descriptor only.
+    private let paths = Mutex<[Int32: String]>([:])
     private let faults = Mutex<[Call: Fault]>([:])
     private let counts = Mutex<[Call: Int]>([:])
+    private let failures = Mutex(0)
     private let interruptions = Mutex<[Call: @Sendable () -> Void]>([:])
 
     /// Makes a file system in which every call succeeds.
@@ -45,8 +46,10 @@ package final class FaultyFileSystem: FileSystem {
     ///   - number: The value of `errno`, such as `ENOSPC`.
     ///   - after: How many calls succeed first. Default: 0.
     ///   - times: How many calls fail then. Default: 1.
-    package func fail(_ call: Call, with number: Int32, after: Int = 0, times: Int = 1) {
-        faults.withLock { $0[call] = Fault(after: after, times: times, number: number) }
+    ///   - path: A part of the path, as the call has it: often a name in an open directory. Other calls succeed, and do not
+    ///     count. Default: all calls are meant.
+    package func fail(_ call: Call, with number: Int32, after: Int = 0, times: Int = 1, matching path: String? = nil) {
+        faults.withLock { $0[call] = Fault(after: after, times: times, number: number, path: path) }
     }
 
     /// Runs `body` once, before the next `call` and on its thread.
@@ -64,63 +67,98 @@ package final class FaultyFileSystem: FileSystem {
         counts.withLock { $0[call, default: 0] }
     }
 
-    package func open(_ path: String, in directory: Int32, flags: Int32, mode: UInt32) throws(SystemCallError) -> Int32
-    {
-        try check(.open, path)
-        return try real.open(path, in: directory, flags: flags, mode: mode)
+    /// How many calls have failed as planned.
+    package var failureCount: Int {
+        failures.withLock(\.self)
     }
 
-    package func write(
-        _ bytes: UnsafeRawBufferPointer,
-        to file: Int32,
-        at offset: Int,
-        named path: String
-    ) throws(SystemCallError) {
-        try check(.write, path)
-        try real.write(bytes, to: file, at: offset, named: path)
+    package func openat(_ directory: Int32, _ path: String, _ flags: Int32, _ mode: UInt32) -> Int32 {
+        opened(path) { real.openat(directory, path, flags, mode) }
     }
 
-    package func synchronize(_ file: Int32, named path: String) throws(SystemCallError) {
-        try check(.synchronize, path)
-        try real.synchronize(file, named: path)
+    package func openBeneath(_ directory: Int32, _ path: String, _ flags: Int32) -> Int32 {
+        opened(path) { real.openBeneath(directory, path, flags) }
     }
 
-    package func rename(
+    @discardableResult
+    package func close(_ file: Int32) -> Int32 {
+        paths.withLock { _ = $0.removeValue(forKey: file) }
+        return real.close(file)
+    }
+
+    package func pwrite(_ file: Int32, _ buffer: UnsafeRawPointer?, _ count: Int, _ offset: Int) -> Int {
+        isFailing(.write, path(of: file)) ? -1 : real.pwrite(file, buffer, count, offset)
+    }
+
+    @discardableResult
+    package func fsync(_ file: Int32) -> Int32 {
+        isFailing(.synchronize, path(of: file)) ? -1 : real.fsync(file)
+    }
+
+    package func syncfs(_ file: Int32) -> Int32 {
+        isFailing(.synchronize, path(of: file)) ? -1 : real.syncfs(file)
+    }
+
+    package func renameat(
+        _ sourceDirectory: Int32,
         _ source: String,
-        in sourceDirectory: Int32,
-        to target: String,
-        in targetDirectory: Int32
-    ) throws(SystemCallError) {
-        try check(.rename, target)
-        try real.rename(source, in: sourceDirectory, to: target, in: targetDirectory)
+        _ targetDirectory: Int32,
+        _ target: String
+    ) -> Int32 {
+        isFailing(.rename, target) ? -1 : real.renameat(sourceDirectory, source, targetDirectory, target)
     }
 
-    package func link(
+    @discardableResult
+    package func linkat(
+        _ sourceDirectory: Int32,
         _ source: String,
-        in sourceDirectory: Int32,
-        to target: String,
-        in targetDirectory: Int32
-    ) throws(SystemCallError) {
-        try check(.link, target)
-        try real.link(source, in: sourceDirectory, to: target, in: targetDirectory)
+        _ targetDirectory: Int32,
+        _ target: String
+    ) -> Int32 {
+        isFailing(.link, target) ? -1 : real.linkat(sourceDirectory, source, targetDirectory, target)
     }
 
-    package func unlink(_ path: String, in directory: Int32) throws(SystemCallError) {
-        try check(.unlink, path)
-        try real.unlink(path, in: directory)
+    @discardableResult
+    package func unlinkat(_ directory: Int32, _ path: String, _ flags: Int32) -> Int32 {
+        isFailing(.unlink, path) ? -1 : real.unlinkat(directory, path, flags)
     }
 
-    package func makeDirectory(_ path: String, in directory: Int32, mode: UInt32) throws(SystemCallError) -> Bool {
-        try check(.makeDirectory, path)
-        return try real.makeDirectory(path, in: directory, mode: mode)
+    package func mkdirat(_ directory: Int32, _ path: String, _ mode: UInt32) -> Int32 {
+        isFailing(.makeDirectory, path) ? -1 : real.mkdirat(directory, path, mode)
     }
 
-    /// Counts the call, runs the body that waits for it, and throws if it is to fail.
-    private func check(_ call: Call, _ path: String) throws(SystemCallError) {
+    package func fstat(_ file: Int32, _ information: inout stat) -> Int32 {
+        isFailing(.status, path(of: file)) ? -1 : real.fstat(file, &information)
+    }
+
+    package func fstatat(_ directory: Int32, _ path: String, _ information: inout stat, _ flags: Int32) -> Int32 {
+        isFailing(.status, path) ? -1 : real.fstatat(directory, path, &information, flags)
+    }
+
+    /// Opens the file at `path` by `body`, unless the call is to fail.
+    private func opened(_ path: String, _ body: () -> Int32) -> Int32 {
+        if isFailing(.open, path) { return -1 }
+        // Under the lock, so that a descriptor that another thread closes meanwhile is not taken for this one.
+        return paths.withLock { paths in
+            let file = body()
+            if file >= 0 { paths[file] = path }
+            return file
+        }
+    }
+
+    /// The path by which `file` was opened.
+    private func path(of file: Int32) -> String {
+        paths.withLock { $0[file] ?? "" }
+    }
+
+    /// Counts the call and runs the body that waits for it.
+    ///
+    /// - Returns: whether the call is to fail; `errno` is set then.
+    private func isFailing(_ call: Call, _ path: String) -> Bool {
         counts.withLock { $0[call, default: 0] += 1 }
         interruptions.withLock { $0.removeValue(forKey: call) }?()
         let number = faults.withLock { faults -> Int32? in
-            guard var fault = faults[call] else { return nil }
+            guard var fault = faults[call], fault.path.map(path.contains) ?? true else { return nil }
             defer { faults[call] = fault }
             if fault.after > 0 {
                 fault.after -= 1
@@ -130,6 +168,9 @@ package final class FaultyFileSystem: FileSystem {
             fault.times -= 1
             return fault.number
         }
-        if let number { throw SystemCallError(call.rawValue, path, number: number) }
+        guard let number else { return false }
+        failures.withLock { $0 += 1 }
+        errno = number
+        return true
     }
 }

@@ -1,4 +1,5 @@
-package import AvatarStore
+package import AvatarProviders
+import AvatarStore
 import Synchronization
 
 /// Makes valid PNG files without decoding the original, to test the store without decoders. The bytes depend on the rendition.

@@ -1,6 +1,6 @@
-package import AvatarFiles
+package import AvatarFileSystem
 @_exported public import AvatarLoopback
-import AvatarMaintenance
+public import AvatarMaintenance
 public import AvatarStore
 import AvatarFoundation
 

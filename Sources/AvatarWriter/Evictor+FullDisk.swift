@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarFileSystem
 package import AvatarFiles
 package import AvatarIndex
 
@@ -25,7 +26,10 @@ extension Evictor {
             } catch let error as AvatarStoreError where error.code == .diskFull {
                 let made = try DiskRoom.make(room, in: places.stored.caches, index)
                 deleted += made.files
-                guard made.helps else { throw error }
+                guard made.helps else {
+                    retire(deleted)
+                    throw error
+                }
                 room *= 2
             }
         }
@@ -62,7 +66,7 @@ package enum DiskRoom {
         _ index: AvatarIndex
     ) throws -> (files: [Int64], helps: Bool) {
         let folder = index.path.lastIndex(of: "/").map { String(index.path[..<$0]) } ?? "."
-        let disk = try Directory(opening: folder.isEmpty ? "/" : folder)
+        let disk = try Directory(opening: folder.isEmpty ? "/" : folder, on: caches.root.fileSystem)
         guard try caches.root.isInFileSystem(of: disk) else { return ([], false) }
         var (deleted, freed, helps) = ([Int64](), 0, false)
         let before = try disk.freeBytes()

@@ -1,5 +1,6 @@
-package import AvatarCore
+import AvatarCore
 import AvatarIndex
+package import AvatarReports
 
 /// Makes room in `caches`: chooses the files to evict, the least recently used ones first, and evicts them.
 ///

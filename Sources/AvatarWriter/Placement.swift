@@ -84,7 +84,7 @@ struct Placing {
     /// A published file with the image's digest that exists.
     private mutating func sharedFile(for image: StagedImage, in transaction: IndexTransaction) throws -> FileRecord? {
         guard let file = try transaction.file(withDigest: image.sha256, in: image.storageClass) else { return nil }
-        if places.stored.contains(file) {
+        if try places.stored.contains(file) {
             if isSound[file.id] == nil { unread[file.id] = (file, image.sha256) }
             return file
         }

@@ -1,4 +1,5 @@
 package import AvatarCore
+package import AvatarFileSystem
 package import AvatarFiles
 package import AvatarIndex
 
@@ -22,10 +23,10 @@ package struct StorePlaces: Sendable {
     /// - Throws: `unusableRoot` for a directory that is a link or a file, or lies on a network; an error of the disk.
     package init(_ layout: StoreLayout, fileMode: UInt32, fileSystem: any FileSystem) throws(AvatarStoreError) {
         let mode = FileStore.directoryMode(for: fileMode)
-        let cachesRoot = try Directory.makeRoot(layout.cachesRoot, mode: mode)
-        let documentsRoot = try Directory.makeRoot(layout.documentsRoot, mode: mode)
-        staging = try Directory.makeRoot(layout.staging(of: .documents), mode: mode)
-        cachesStaging = try Directory.makeRoot(layout.staging(of: .caches), mode: mode)
+        let cachesRoot = try Directory.makeRoot(layout.cachesRoot, on: fileSystem, mode: mode)
+        let documentsRoot = try Directory.makeRoot(layout.documentsRoot, on: fileSystem, mode: mode)
+        staging = try Directory.makeRoot(layout.staging(of: .documents), on: fileSystem, mode: mode)
+        cachesStaging = try Directory.makeRoot(layout.staging(of: .caches), on: fileSystem, mode: mode)
         holder = try Holder(in: staging)
         leases = FetchLeases(in: staging)
         caches = try FileStore(
@@ -33,16 +34,14 @@ package struct StorePlaces: Sendable {
             root: cachesRoot,
             staging: cachesStaging,
             holder: holder,
-            fileMode: fileMode,
-            fileSystem: fileSystem
+            fileMode: fileMode
         )
         documents = try FileStore(
             .documents,
             root: documentsRoot,
             staging: staging,
             holder: holder,
-            fileMode: fileMode,
-            fileSystem: fileSystem
+            fileMode: fileMode
         )
     }
 
@@ -63,16 +62,17 @@ package struct StorePlaces: Sendable {
         )
     }
 
-    /// The names of all holders with a lock file, alive or dead.
-    package func holderNames() throws -> [String] {
+    /// The names of all holders with a lock file or a staging folder, alive or dead.
+    package func holderNames() throws -> Set<String> {
         do throws(SystemCallError) {
-            return try Holder.names(in: staging)
+            let names = try Holder.traces(in: staging)
+            return cachesStaging.path == staging.path ? names : names.union(try Holder.traces(in: cachesStaging))
         } catch {
             throw error.storeError
         }
     }
 
-    /// Whether another process has a lock file, alive or dead.
+    /// Whether another process has a lock file or a staging folder, alive or dead.
     package func hasOtherHolders() throws -> Bool {
         try holderNames().contains { $0 != holder.name }
     }
@@ -110,8 +110,11 @@ package struct StorePlaces: Sendable {
         }
     }
 
-    /// Makes the file systems of both roots durable; the index lies beside the documents.
-    func synchronizeFileSystems() throws(AvatarStoreError) {
+    /// Makes the file systems of both roots durable, after `files` were written again; the index lies beside the documents.
+    func synchronizeFileSystems(rewriting files: [(storageClass: StorageClass, path: String)] = [])
+        throws(AvatarStoreError)
+    {
+        for file in files { try self.files(of: file.storageClass).rewrite(file.path) }
         try caches.synchronizeFileSystem()
         try documents.synchronizeFileSystem()
     }
@@ -119,18 +122,29 @@ package struct StorePlaces: Sendable {
     /// Checks, before a root is taken over, that it holds only what looks like a store's files.
     ///
     /// - Throws: `unusableRoot` if it holds a foreign file.
-    package static func refuseForeignFiles(_ layout: StoreLayout) throws(AvatarStoreError) {
+    package static func refuseForeignFiles(
+        _ layout: StoreLayout,
+        on fileSystem: any FileSystem
+    ) throws(AvatarStoreError) {
         for storageClass in StorageClass.allCases {
             let path = layout.root(of: storageClass)
-            guard !RootMark.exists(ofRoot: path, in: layout.staging(of: storageClass)), Directory.exists(path)
+            guard !RootMark.exists(ofRoot: path, in: layout.staging(of: storageClass), on: fileSystem),
+                fileSystem.exists(path)
             else { continue }
-            let files = StoredFiles(root: try Directory.openRoot(path))
+            let files = StoredFiles(root: try Directory.openRoot(path, on: fileSystem))
             guard let foreign = try files.firstForeignPath() else { continue }
             throw AvatarStoreError(
                 .unusableRoot,
                 "\"\(path)\" cannot be used: it holds \"\(foreign)\", which is not a store's file. A store needs a "
                     + "directory of its own."
             )
+        }
+    }
+
+    /// Whether each root has the id of a store beside it.
+    package var isClaimed: Bool {
+        [(caches.root, cachesStaging), (documents.root, staging)].allSatisfy { root, staging in
+            RootMark.exists(ofRoot: root.path, in: staging.path, on: root.fileSystem)
         }
     }
 
@@ -160,14 +174,15 @@ package struct StoredRoots: Sendable {
     /// Opens the roots of `layout` for reading. Missing caches count as empty, because the system may purge them.
     ///
     /// - Parameter allowsNetwork: whether a root may lie on a network file system.
-    package init(_ layout: StoreLayout, allowsNetwork: Bool = false, suspects: SuspectFiles? = nil)
-        throws(AvatarStoreError)
-    {
-        self.init(
-            caches: StoredFiles(root: try Directory.openRootOrEmpty(layout.cachesRoot, allowsNetwork: allowsNetwork)),
-            documents: StoredFiles(root: try Directory.openRoot(layout.documentsRoot, allowsNetwork: allowsNetwork)),
-            suspects: suspects
-        )
+    package init(
+        _ layout: StoreLayout,
+        on fileSystem: any FileSystem,
+        allowsNetwork: Bool = false,
+        suspects: SuspectFiles? = nil
+    ) throws(AvatarStoreError) {
+        let caches = try Directory.openRootOrEmpty(layout.cachesRoot, on: fileSystem, allowsNetwork: allowsNetwork)
+        let documents = try Directory.openRoot(layout.documentsRoot, on: fileSystem, allowsNetwork: allowsNetwork)
+        self.init(caches: StoredFiles(root: caches), documents: StoredFiles(root: documents), suspects: suspects)
     }
 
     package init(caches: StoredFiles, documents: StoredFiles, suspects: SuspectFiles?) {
@@ -185,8 +200,10 @@ package struct StoredRoots: Sendable {
     }
 
     /// Whether `file` exists with its indexed length, and is not known to have lost its bytes in a power loss.
-    package func contains(_ file: FileRecord) -> Bool {
-        files(of: file.storageClass).contains(file) && allows(file)
+    ///
+    /// - Throws: `storage` or `readOnly` if the disk or its permissions prevent an answer.
+    package func contains(_ file: FileRecord) throws(AvatarStoreError) -> Bool {
+        try files(of: file.storageClass).contains(file) && allows(file)
     }
 
     /// The bytes of `file`; `nil` if `contains(_:)` would be `false`.

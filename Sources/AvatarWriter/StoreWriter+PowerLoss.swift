@@ -11,23 +11,30 @@ package import Logging
 /// - the boot id, from the first change until the last process closes the store, which makes everything durable;
 /// - the durable point: the row id of the last file that was on stable storage then.
 ///
-/// An opening that finds the id of another boot compares the lengths of all files, and the digests of the files in `caches`
+/// An opening that finds the id of another boot compares the lengths of all files, and the digests of those
 /// beyond the durable point. An opening that finds the id of this boot compares nothing: a killed process loses nothing that
 /// it had written. Documents and the successors of replaced images are durable before the index lists them.
 package final class BootRecord {
     private let index: AvatarIndex
     private let places: StorePlaces
+    /// The boot that runs now.
+    private let current: BootID
     /// How far the files are on stable storage.
     private(set) var mark = BootMark.none
+    /// Whether a synchronization has failed, as this process knows.
+    private var hasFailed = false
 
-    init(_ index: AvatarIndex, _ places: StorePlaces) {
-        (self.index, self.places) = (index, places)
+    /// Behind the id of a boot in which a synchronization has failed.
+    private static let failure = " failed"
+
+    init(_ index: AvatarIndex, _ places: StorePlaces, _ current: BootID) {
+        (self.index, self.places, self.current) = (index, places, current)
     }
 
     /// Records the boot id before the first file is published or unlinked. Durable on return.
     package func markChanged() throws {
         guard mark == .none else { return }
-        try index.write(.power) { try $0.beginBoot(BootID.current) }
+        try index.write(.power) { try $0.beginBoot(current.text) }
         mark = .thisBoot
     }
 
@@ -39,8 +46,9 @@ package final class BootRecord {
         guard try index.openBoot() != nil else { return }
         let stored = try index.write { try $0.openBoot() }
         guard let boot = stored else { return }
-        guard !BootID.isCurrent(boot.id) else {
-            mark = .thisBoot
+        let isFailed = boot.id.hasSuffix(Self.failure)
+        guard !current.isRecorded(as: isFailed ? String(boot.id.dropLast(Self.failure.count)) : boot.id) else {
+            (mark, hasFailed) = (.thisBoot, isFailed)
             return
         }
         mark = .earlierBoot(lastDurableFile: boot.lastDurableFile)
@@ -50,8 +58,8 @@ package final class BootRecord {
     /// Makes all files durable, up to `lastFile`, after they were compared with the index.
     func markCompared(upTo lastFile: Int64) throws {
         // Another process whose comparison failed may have published files since.
-        try places.synchronizeFileSystems()
-        try index.write(.power) { try $0.replaceBoot(by: BootID.current, lastDurableFile: lastFile) }
+        try synchronize()
+        try index.write(.power) { try $0.replaceBoot(by: current.text, lastDurableFile: lastFile) }
         mark = .thisBoot
         places.suspects?.end()
     }
@@ -59,12 +67,52 @@ package final class BootRecord {
     /// Makes everything durable and removes the boot id, if this is the last process that has the store open.
     func markClean() throws {
         guard mark == .thisBoot, try isAlone() else { return }
-        try places.synchronizeFileSystems()
+        try synchronize()
         try index.write(.power) { transaction in
             // A process that arrived meanwhile holds a lock already, and relies on the boot id if it read it before.
             if try isAlone() { try transaction.endBoot() }
         }
         mark = .none
+    }
+
+    private func synchronize() throws {
+        let files = try filesToRewrite()
+        do {
+            try places.synchronizeFileSystems(rewriting: files)
+            hasFailed = false
+        } catch {
+            noteFailure()
+            throw error
+        }
+    }
+
+    /// The files that must be written again before they count as durable.
+    func filesToRewrite() throws -> [(storageClass: StorageClass, path: String)] {
+        guard let boot = try index.openBoot(), hasFailed || boot.id == current.text + Self.failure else { return [] }
+        hasFailed = true
+        return try index.files(beyond: boot.lastDurableFile)
+    }
+
+    /// Marks the boot, also for processes that open the store later.
+    func noteFailure() {
+        hasFailed = true
+        // The log of the index may have lost bytes too, and tells it once.
+        for _ in 1...2 {
+            do {
+                return try index.write(.power) {
+                    try $0.replaceBoot(by: current.text + Self.failure, lastDurableFile: 0)
+                }
+            } catch {
+                // This process knows it still.
+            }
+        }
+    }
+
+    /// Records that the files up to `lastFile` are on stable storage.
+    func moveDurablePoint(to lastFile: Int64) throws {
+        guard hasFailed else { return try index.write { try $0.setLastDurableFile(lastFile) } }
+        try index.write { try $0.replaceBoot(by: current.text, lastDurableFile: lastFile) }
+        hasFailed = false
     }
 
     /// Whether no other process has the store open.
@@ -124,18 +172,24 @@ extension StoreWriter {
     private func moveDurablePoint() async {
         do {
             let lastFile = try index.lastFileID()
-            try await synchronizeFileSystems()
-            try write { try $0.setLastDurableFile(lastFile) }
+            let files = try boot.filesToRewrite()
+            do {
+                try await synchronizeFileSystems(rewriting: files)
+            } catch {
+                boot.noteFailure()
+                throw error
+            }
+            try boot.moveDurablePoint(to: lastFile)
         } catch {
             // An opening after a power loss then compares more files. The next published files try again.
         }
     }
 
     /// Synchronizes on another thread, so that images can be published meanwhile.
-    private func synchronizeFileSystems() async throws {
+    private func synchronizeFileSystems(rewriting files: [(storageClass: StorageClass, path: String)]) async throws {
         try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
             DispatchQueue(label: "avatars.synchronize").async { [places] in
-                done.resume(with: Result { try places.synchronizeFileSystems() })
+                done.resume(with: Result { try places.synchronizeFileSystems(rewriting: files) })
             }
         }
     }

@@ -185,13 +185,25 @@ extension StoreWriter {
     /// Step 2: makes bytes durable that must survive a power loss, then gives each file its name.
     private func moveIntoPlace(_ placements: [Placement?]) throws {
         for case let placement? in placements {
+            guard let shared = placement.shared, placement.needsDurableCommit else { continue }
             let files = places.files(of: placement.image.storageClass)
-            if let shared = placement.shared, placement.needsDurableCommit {
-                if let label = placement.label { try files.label(published: shared.path, label) }
-                try files.synchronize(published: shared.path)
-            }
-            guard let path = placement.path else { continue }
-            try files.publish(placement.image, as: path, label: placement.label, isDurable: placement.isDurable)
+            if let label = placement.label { try files.label(published: shared.path, label) }
+            try files.synchronize(published: shared.path)
+        }
+        for storageClass in StorageClass.allCases {
+            try places.files(of: storageClass).publish(
+                placements.compactMap { placement in
+                    guard let placement, placement.image.storageClass == storageClass, let path = placement.path else {
+                        return nil
+                    }
+                    return FileStore.NewFile(
+                        placement.image,
+                        as: path,
+                        label: placement.label,
+                        isDurable: placement.isDurable
+                    )
+                }
+            )
         }
     }
 

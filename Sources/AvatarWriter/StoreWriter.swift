@@ -1,6 +1,7 @@
 package import AvatarCore
-import AvatarFiles
+package import AvatarFiles
 package import AvatarIndex
+package import AvatarReports
 import Dispatch
 package import Logging
 
@@ -56,13 +57,14 @@ package actor StoreWriter {
     package init(
         index: AvatarIndex,
         places: StorePlaces,
+        bootID: BootID,
         accesses: AccessRecorder,
         metrics: any WriterMetrics,
         sink: any AnswerSink
     ) {
         (self.index, self.places, self.accesses) = (index, places, accesses)
         (self.metrics, self.sink) = (metrics, sink)
-        boot = BootRecord(index, places)
+        boot = BootRecord(index, places, bootID)
         pending = PendingWork(index, places, boot)
         evictor = Evictor(index, places, accesses, metrics, boot, pending)
     }
@@ -122,7 +124,7 @@ package actor StoreWriter {
     /// Removes the rows of files that were deleted from `caches` from outside. They would count against the budget, and
     /// block the room needed to fetch the images again. The entries stay, and so do files that exist after all.
     package func retireLost(_ files: [FileRecord]) throws {
-        let lost = files.filter { $0.storageClass == .caches && !places.stored.contains($0) }
+        let lost = try files.filter { try $0.storageClass == .caches && !places.stored.contains($0) }
         guard !lost.isEmpty else { return }
         let retired = try write { transaction in
             try lost.compactMap {

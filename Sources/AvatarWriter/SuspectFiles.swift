@@ -4,8 +4,8 @@ package import AvatarIndex
 package import Logging
 import Synchronization
 
-/// Files in `caches` whose bytes a power loss may have lost although their length is right: ext4 commits the size of a
-/// file before its data, and returns zeros afterwards.
+/// Files whose bytes a power loss may have lost although their length is right: ext4 commits the size of a file before its
+/// data, and returns zeros afterwards; and some disks report bytes written that they have not, also those of documents.
 ///
 /// A store open for writing compares their digests once, when it is opened. Where that failed, and in a store that is
 /// open for reading only, each use compares the digest, and a file that fails is a miss.
@@ -32,11 +32,11 @@ package final class SuspectFiles: Sendable {
 
     /// Whether `file` may be used: it is not suspect, or its bytes in `files` have the digest that the index holds.
     package func allows(_ file: FileRecord, in files: StoredFiles) -> Bool {
-        guard file.id > lastDurableFile.load(ordering: .acquiring), file.storageClass == .caches else { return true }
+        guard file.id > lastDurableFile.load(ordering: .acquiring) else { return true }
         do {
             return try files.digest(of: file.path) == index.digest(ofFile: file.id)
         } catch {
-            // It can be fetched again, so an unproved file is not given out.
+            // An unproved file is not given out.
             logger.warning("a file could not be compared after a power loss", metadata: ["error": "\(error)"])
             return false
         }

@@ -13,14 +13,16 @@
 
 #include "Internal.h"
 
-static bool allows(avatar_engine *engine, const struct sockaddr *address) {
+static bool allows(const avatar_exchange *exchange, const struct sockaddr *address) {
+    const avatar_callbacks *callbacks = &exchange->engine->callbacks;
+    bool is_named = exchange->state.is_named;
     if (address->sa_family == AF_INET) {
         const struct sockaddr_in *v4 = (const struct sockaddr_in *)(const void *)address;
-        return engine->callbacks.allows(engine->callbacks.context, (const uint8_t *)&v4->sin_addr, 4);
+        return callbacks->allows(callbacks->context, (const uint8_t *)&v4->sin_addr, 4, is_named);
     }
     if (address->sa_family == AF_INET6) {
         const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)address;
-        return engine->callbacks.allows(engine->callbacks.context, (const uint8_t *)&v6->sin6_addr, 16);
+        return callbacks->allows(callbacks->context, (const uint8_t *)&v6->sin6_addr, 16, is_named);
     }
     return false;
 }
@@ -115,7 +117,7 @@ static bool is_clean(avatar_exchange *exchange, const char *peer, int peer_port,
 curl_socket_t avatar_on_open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
     avatar_exchange *exchange = context;
     (void)purpose;
-    if (exchange->state.is_direct && !allows(exchange->engine, &address->addr)) {
+    if (exchange->state.is_direct && !allows(exchange, &address->addr)) {
         exchange->state.refusal = AVATAR_FORBIDDEN;
         return CURL_SOCKET_BAD;
     }
@@ -146,7 +148,7 @@ int avatar_on_resolve(void *resolver, void *reserved, void *context) {
     return exchange->state.may_resolve ? 0 : 1;
 }
 
-static bool allows_peer(avatar_engine *engine, const char *peer) {
+static bool allows_peer(avatar_engine *engine, const char *peer, bool is_named) {
     if (strcmp(engine->allowed_peer, peer) == 0) return true;
     char text[sizeof engine->allowed_peer];
     size_t length = strcspn(peer, "%");
@@ -155,7 +157,9 @@ static bool allows_peer(avatar_engine *engine, const char *peer) {
     text[length] = 0;
     uint8_t address[16];
     int count = inet_pton(AF_INET, text, address) == 1 ? 4 : inet_pton(AF_INET6, text, address) == 1 ? 16 : 0;
-    if (count == 0 || !engine->callbacks.allows(engine->callbacks.context, address, count)) return false;
+    if (count == 0 || !engine->callbacks.allows(engine->callbacks.context, address, count, is_named)) return false;
+    // Other exchanges may be allowed less.
+    if (is_named) return true;
     memcpy(engine->allowed_peer, text, length + 1);
     return true;
 }
@@ -165,7 +169,7 @@ int avatar_on_request(void *context, char *peer, char *local, int peer_port, int
     avatar_exchange *exchange = context;
     avatar_exchange_state *state = &exchange->state;
     (void)local;
-    if (state->is_direct && !allows_peer(exchange->engine, peer)) {
+    if (state->is_direct && !allows_peer(exchange->engine, peer, state->is_named)) {
         state->refusal = AVATAR_FORBIDDEN;
         return CURL_PREREQFUNC_ABORT;
     }

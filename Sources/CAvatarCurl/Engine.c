@@ -28,6 +28,10 @@ unsigned avatar_curl_version(void) {
     return avatar_curl_load() ? curl_version_info(CURLVERSION_NOW)->version_num : 0;
 }
 
+bool avatar_curl_has_negotiate(void) {
+    return avatar_curl_load() && curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_GSSAPI;
+}
+
 const char *avatar_curl_tls(void) {
     if (!avatar_curl_load()) return "";
     const char *name = curl_version_info(CURLVERSION_NOW)->ssl_version;

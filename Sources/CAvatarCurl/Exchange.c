@@ -162,8 +162,8 @@ static bool set_login(CURL *easy, const avatar_request *request) {
     CURLcode code = curl_easy_setopt(easy, (CURLoption)CURLOPT_AWS_SIGV4, signature);
     if (signature && code != CURLE_OK) return false;
     // The signature has set another way.
-    bool uses_digest = request && request->uses_digest;
-    if (!signature) curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)(uses_digest ? CURLAUTH_DIGEST : CURLAUTH_BASIC));
+    static const unsigned long proofs[] = {CURLAUTH_BASIC, CURLAUTH_DIGEST, CURLAUTH_NEGOTIATE};
+    if (!signature) curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)proofs[request ? request->proof : AVATAR_PROOF_NONE]);
     return curl_easy_setopt(easy, CURLOPT_USERNAME, request ? request->user : NULL) == CURLE_OK
         && curl_easy_setopt(easy, CURLOPT_PASSWORD, request ? request->secret : NULL) == CURLE_OK;
 }
@@ -171,10 +171,12 @@ static bool set_login(CURL *easy, const avatar_request *request) {
 bool avatar_exchange_set_request(avatar_exchange *exchange, const avatar_request *request) {
     CURL *easy = exchange->easy;
     exchange->is_whole_request = request != NULL;
-    exchange->awaits_challenge = request && request->uses_digest;
-    // Signed requests have a connection each: HTTP/2 would put all of them on one, and few services have it.
-    bool is_signed = request && request->signature;
-    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)(is_signed ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS));
+    int proof = request ? request->proof : AVATAR_PROOF_NONE;
+    exchange->awaits_challenge = proof != AVATAR_PROOF_NONE;
+    // Signed requests have a connection each: HTTP/2 would put all of them on one, and few services have it. Negotiate proves the
+    // user of a connection, which HTTP/2 does not allow for.
+    bool is_alone = (request && request->signature) || proof == AVATAR_PROOF_NEGOTIATE;
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)(is_alone ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS));
     // A signature covers the path as it is.
     curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, request ? 1L : 0L);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, request ? request->timeout_ms : 0L);

@@ -4,7 +4,9 @@ import AvatarFiles
 import AvatarMaintenance
 import AvatarStoreTesting
 import Foundation
+import Logging
 import ProgramRunning
+import Synchronization
 import Testing
 
 @testable import AvatarStore
@@ -42,6 +44,35 @@ struct AddressBookTests {
         try store.contacts().contacts.map { contact in
             let digest = try contact.key.flatMap { try store.index.entry(for: $0)?.sha256 } ?? []
             return "\(contact.id) \(contact.name ?? "-") \(contact.key?.description ?? "-") \(digest.prefix(4))"
+        }
+    }
+
+    /// The request for the next cards is under way while the ones before are read.
+    @Test(
+        "a book of several batches that fails at any request is complete after the next sync",
+        arguments: [(4, 500), (6, 401), (7, 500), (8, 401), (9, 500)]
+    )
+    func largeBook(requests: Int, status: Int) async throws {
+        try await Self.with { fixture, server in
+            let source = try source(server)
+            for number in 0..<350 {
+                server.put("c\(number)", number % 50 == 7 ? Self.photo(UInt64(number)) : "NOTE:none")
+            }
+            server.faults.statusAfter = (requests, status)
+            let first = try await sync(fixture, source)
+            // Finding the book takes four requests, its listing one, and its cards four.
+            #expect((first.contacts < 350) == (requests < 9), "\(server.takeRequests())")
+
+            server.faults.statusAfter = nil
+            let second = try await sync(fixture, source)
+
+            #expect(second.sources.first?.failure == nil && second.contacts == 350)
+            #expect(second.sources.first?.removed == 0)
+            let found = try contents(fixture.store)
+            try await StoreFixture.withStore { other in
+                _ = try await sync(other, source)
+                #expect(try contents(other.store) == found)
+            }
         }
     }
 
@@ -88,6 +119,98 @@ struct AddressBookTests {
                 try fixture.store.index.entry(for: AvatarKey(stored: "contact:ada"))?.sha256
                     == Self.digest(SampleImage.png(seed: 2, byteCount: 600))
             )
+        }
+    }
+
+    /// Two cards with one UID: the later one counts, and once it is gone the other one does, with its photo.
+    @Test func photoOfTheOtherCardTakesThePlaceOfOneThatIsGone() async throws {
+        try await Self.with { fixture, server in
+            let source = try source(server)
+            server.put("a", Self.photo(1), uid: "ada")
+            server.put("b", Self.photo(2), uid: "ada")
+            func picture() throws -> [UInt8]? { try fixture.store.index.entry(for: AvatarKey(contact: "ada"))?.sha256 }
+            _ = try await sync(fixture, source)
+            #expect(try picture() == Self.digest(SampleImage.png(seed: 2, byteCount: 600)))
+
+            server.delete("b")
+            let report = try await sync(fixture, source)
+
+            #expect(try picture() == Self.digest(SampleImage.png(seed: 1, byteCount: 600)))
+            #expect(report.sources.first?.changed == 1)
+            #expect(report.sources.first?.isFull == false)
+            let next = try await sync(fixture, source)
+            #expect(next.sources.first?.changed == 0)
+            #expect(next.sources.first?.requests == 1)
+
+            // A card that is of another contact now.
+            server.put("b", Self.photo(3), uid: "ada")
+            _ = try await sync(fixture, source)
+            #expect(try picture() == Self.digest(SampleImage.png(seed: 3, byteCount: 600)))
+            server.put("b", Self.photo(3), uid: "ben")
+            _ = try await sync(fixture, source)
+            #expect(try picture() == Self.digest(SampleImage.png(seed: 1, byteCount: 600)))
+        }
+    }
+
+    /// A card that is gone leads to those of its contact, and not to all cards.
+    @Test func goneCardLeadsToTheCardsOfItsContactOnly() async throws {
+        let log = DebugLog()
+        try await BookServer.with { server in
+            try await StoreFixture.withStore {
+                $0.logger = Logger(label: "test") { _ in log }
+            } _: { fixture in
+                let source = try source(server)
+                for number in 0..<40 { server.put("card\(number)", Self.photo(UInt64(number))) }
+                server.put("a", Self.photo(50), uid: "ada")
+                server.put("b", Self.photo(51), uid: "ada")
+                _ = try await sync(fixture, source)
+                #expect(log.values("decoded").isEmpty)
+
+                server.delete("card7")
+                _ = try await sync(fixture, source)
+                #expect(log.values("decoded") == ["0"])
+
+                server.delete("b")
+                _ = try await sync(fixture, source)
+                #expect(log.values("decoded") == ["0", "1"])
+                #expect(log.values("found") == ["0", "1"])
+                #expect(
+                    try fixture.store.index.entry(for: AvatarKey(contact: "ada"))?.sha256
+                        == Self.digest(SampleImage.png(seed: 50, byteCount: 600))
+                )
+
+                // Too many to look for each of them.
+                for number in 10..<27 { server.delete("card\(number)") }
+                _ = try await sync(fixture, source)
+                #expect(log.values("decoded").last == "23")
+            }
+        }
+    }
+
+    /// DAViCal has no state of the collection above all users, and sends all cards that it has if it does not know the token.
+    @Test func waysOfDAViCalAreKnown() async throws {
+        try await Self.with { fixture, server in
+            let source = try source(server)
+            server.faults.resemblesDAViCal = true
+            for name in ["ada", "ben", "cid", "dan"] { server.put(name) }
+
+            let first = try await sync(fixture, source)
+
+            #expect(first.sources.map { $0.failure?.message } == [nil])
+            #expect(first.sources.map(\.cards) == [4])
+            #expect(first.sources.map(\.changed) == [4])
+            #expect(server.takeRequests().filter { $0 == "PROPFIND /dav/" }.count == 1)
+            _ = try await sync(fixture, source)
+            #expect(server.takeRequests() == ["PROPFIND /dav/ada/"])
+
+            server.delete("ben")
+            server.put("cid", "NOTE:changed")
+            server.faults.oldestToken = 6
+            let later = try await sync(fixture, source)
+            #expect(later.sources.map(\.removed) == [1])
+            #expect(later.sources.map(\.changed) == [1])
+            #expect(later.sources.map(\.isFull) == [true])
+            #expect(try fixture.store.contacts().contacts.map(\.id) == ["ada", "cid", "dan"])
         }
     }
 
@@ -217,9 +340,10 @@ struct AddressBookTests {
         }
     }
 
-    @Test func forgottenTokenLeadsToAComparison() async throws {
+    @Test(arguments: [403, 409, 410, 500, 207]) func forgottenTokenLeadsToAComparison(status: Int) async throws {
         try await Self.with { fixture, server in
             let source = try source(server)
+            server.faults.tokenStatus = status
             server.put("ada", Self.photo(1))
             server.put("ben", Self.photo(2))
             _ = try await sync(fixture, source)
@@ -790,5 +914,28 @@ private struct SeededGenerator: RandomNumberGenerator {
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
         mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
         return mixed ^ (mixed >> 31)
+    }
+}
+
+/// Keeps the values of what a store logs.
+private final class DebugLog: LogHandler, Sendable {
+    private let lines = Mutex<[Logger.Metadata]>([])
+
+    /// The values of `name`, in order.
+    func values(_ name: String) -> [String] { lines.withLock { $0.compactMap { $0[name]?.description } } }
+
+    func log(event: LogEvent) { lines.withLock { $0.append(event.metadata ?? [:]) } }
+
+    subscript(metadataKey _: String) -> Logger.MetadataValue? {
+        get { nil }
+        set {}
+    }
+    var metadata: Logger.Metadata {
+        get { [:] }
+        set {}
+    }
+    var logLevel: Logger.Level {
+        get { .debug }
+        set {}
     }
 }

@@ -1,6 +1,7 @@
 import AvatarAddressBooks
 import AvatarStoreTesting
 import Foundation
+import ProgramRunning
 import Testing
 
 @testable import AvatarStore
@@ -62,6 +63,35 @@ struct RealServerTests {
                 let direct = try await sync(fixture, server.book)
                 #expect(direct.contacts == 3)
                 #expect(direct.sources.first?.failure == nil)
+            }
+        }
+    }
+
+    /// The server does not know the token any more, as after its storage was replaced.
+    @Test(arguments: DAVServerProgram.Kind.installed)
+    func forgottenTokenLeadsToAComparison(_ kind: DAVServerProgram.Kind) async throws {
+        try await DAVServerProgram.with(kind) { server in
+            try await StoreFixture.withStore { fixture in
+                for name in ["ada", "ben", "cid"] { try await server.put(name) }
+                _ = try await sync(fixture, server.url)
+                try await server.delete("ada")
+                try await server.put("ben", Self.photo(1))
+                let source = try #require(try fixture.store.index.source(named: server.url))
+                for book in try fixture.store.index.books(of: source.id) {
+                    let token = try #require(book.token)
+                    let other = token.dropLast(8) + "00000000"
+                    try await fixture.store.requireWritable().writer.write {
+                        try $0.setToken(String(other), of: book.id)
+                    }
+                }
+
+                let report = try await sync(fixture, server.url)
+
+                #expect(report.sources.first?.failure == nil)
+                #expect(report.sources.first?.isFull == true)
+                #expect(report.sources.first?.changed == 1)
+                #expect(report.sources.first?.removed == 1)
+                #expect(try fixture.store.contacts().contacts.map(\.id) == ["ben", "cid"])
             }
         }
     }

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarFileSystem
 import AvatarFiles
 import AvatarStoreTesting
 import Foundation
@@ -67,13 +68,13 @@ import Darwin
             )
             places.system.fail(.rename, with: number)
 
-            let error = thrownError { try places.files.publish(image, as: "ab/1.png", isDurable: true) }
+            let error = thrownError { try places.publish(image, as: "ab/1.png", isDurable: true) }
 
             #expect(error?.code == code)
             #expect(error?.message.contains("ab/1.png") == true)
             #expect(try places.publishedNames == ["ab"])
             #expect(try places.stagedNames.map(StagedImage.Content.file) == [image.content])
-            try places.files.publish(image, as: "ab/1.png", isDurable: true)
+            try places.publish(image, as: "ab/1.png", isDurable: true)
             #expect(try places.publishedNames == ["ab", "ab/1.png"])
         }
     }
@@ -83,7 +84,7 @@ import Darwin
             let image = try places.stage([1])
             places.system.fail(.makeDirectory, with: ENOSPC)
 
-            let error = thrownError { try places.files.publish(image, as: "ab/1.png", isDurable: false) }
+            let error = thrownError { try places.publish(image, as: "ab/1.png", isDurable: false) }
 
             #expect(error?.code == .diskFull)
             #expect(try places.publishedNames == [])
@@ -96,12 +97,25 @@ import Darwin
     func aFileThatCannotBeMadeDurableIsAnError(count: Int) throws {
         try withPlaces(.documents) { places in
             let image = try places.stage([1])
-            places.system.fail(.synchronize, with: EIO, after: count - 1)
+            // The bytes are written and synchronized once more.
+            places.system.fail(.synchronize, with: EIO, after: count - 1, times: count == 1 ? 2 : 1)
 
-            let error = thrownError { try places.files.publish(image, as: "ab/1.png", isDurable: true) }
+            let error = thrownError { try places.publish(image, as: "ab/1.png", isDurable: true) }
 
             #expect(error?.code == .storage)
             #expect(error?.message.contains("synchronize") == true)
+        }
+    }
+
+    @Test func aFileWhoseSynchronizationFailsIsWrittenOnceMore() throws {
+        try withPlaces(.documents) { places in
+            let image = try places.stage([1, 2, 3])
+            let written = places.system.count(of: .write)
+            places.system.fail(.synchronize, with: EIO)
+
+            try places.publish(image, as: "ab/1.png", isDurable: true)
+
+            #expect(places.system.count(of: .write) == written + 1)
         }
     }
 
@@ -129,17 +143,10 @@ import Darwin
         try withTemporaryDirectory { directory in
             let system = FaultyFileSystem()
             system.fail(.makeDirectory, with: EROFS)
-            let folder = try Directory(opening: directory)
+            let folder = try Directory(opening: directory, on: system)
 
             let error = thrownError {
-                _ = try FileStore(
-                    .caches,
-                    root: folder,
-                    staging: folder,
-                    holder: Holder(in: folder),
-                    fileMode: 0o600,
-                    fileSystem: system
-                )
+                _ = try FileStore(.caches, root: folder, staging: folder, holder: Holder(in: folder), fileMode: 0o600)
             }
 
             #expect(error?.code == .readOnly)

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarFileSystem
 import AvatarFiles
 import Foundation
 import Testing

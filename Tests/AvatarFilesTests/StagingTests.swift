@@ -101,7 +101,7 @@ import Testing
             #expect(try permissions(of: "\(places.staging.path)/\(places.holder.name)/\(name)") == Int(mode))
             #expect(try permissions(of: "\(places.staging.path)/\(places.holder.name)") == 0o700)
 
-            try places.files.publish(image, as: "ab/1.png", isDurable: false)
+            try places.publish(image, as: "ab/1.png", isDurable: false)
 
             #expect(try permissions(of: places.root.path + "/ab/1.png") == Int(mode))
             #expect(try permissions(of: places.root.path + "/ab") == Int(FileStore.directoryMode(for: mode)))

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarFileSystem
 import AvatarFiles
 import Foundation
 import Synchronization
@@ -31,7 +32,7 @@ import Testing
         try withTemporaryDirectory { place in
             let path = place + "/a/b/c"
             #expect(try Directory.openTarget(path, mode: nil) == nil)
-            #expect(!Directory.exists(place + "/a"))
+            #expect(!LocalFileSystem().exists(place + "/a"))
             let made = try Directory.openTarget(path, mode: 0o700)
             #expect(try inode(made) == inode(path))
             #expect(try inode(Directory.openTarget(path, mode: nil)) == inode(path))
@@ -50,7 +51,7 @@ import Testing
                     ($0 as? AvatarStoreError)?.code == .unusableRoot
                 }
             }
-            #expect(!Directory.exists(place + "/missing"))
+            #expect(!LocalFileSystem().exists(place + "/missing"))
         }
     }
 

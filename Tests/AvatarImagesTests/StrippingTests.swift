@@ -208,11 +208,30 @@ struct StrippingTests {
         let namespace = " xmlns:inkscape=\"http://www.inkscape.org\""
         for bytes in [
             drawing("<!-- Ada --><g/>"), drawing("<metadata/>"), drawing("<rdf:RDF/>"), drawing("<?x y?>"),
+            drawing("<g><image href=\"data:,\"/></g>"), drawing("<svg:feImage/>"),
+            drawing("<foreignObject></foreignObject>"),
             drawing("<g/>", attribute: namespace), drawing("<g/>") + Array("<!-- Ada -->".utf8),
         ] {
             #expect(try inspect(bytes).hasMetadata)
         }
-        #expect(try !inspect(drawing("<g><path/></g>")).hasMetadata)
+        #expect(try !inspect(drawing("<g><path/></g><imagery/><svg:g/>")).hasMetadata)
+    }
+
+    @Test(
+        "bytes of a bitmap that belong to no part of it are metadata, and zeros are padding",
+        arguments: [0, 7] as [UInt8]
+    )
+    func findsGapsInBitmaps(value: UInt8) throws {
+        for name in ["bmp-info-header.bmp", "bmp-rle8.bmp"] {
+            let bytes = try ImageFixture.named(name)
+            #expect(try !inspect(bytes).hasMetadata)
+            let start = bytes[10..<14].reversed().reduce(0) { $0 << 8 | Int($1) }
+            let gap = [UInt8](repeating: value, count: 12)
+
+            #expect(try inspect(bytes + gap).hasMetadata == (value != 0), "\(name)")
+            let inside = bytes.inserting(gap, at: start).writing(.littleEndian(UInt32(start + 12)), at: 10)
+            #expect(try inspect(inside).hasMetadata == (value != 0), "\(name)")
+        }
     }
 
     @Test func readsAnyPartOfTheView() throws {

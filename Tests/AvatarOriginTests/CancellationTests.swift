@@ -1,5 +1,6 @@
 #if os(Linux)
 import AvatarCore
+import AvatarProviders
 import AvatarStoreTesting
 import Foundation
 import ProgramRunning

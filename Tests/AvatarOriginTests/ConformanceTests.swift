@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarOrigin
+import AvatarProviders
 import AvatarStoreTesting
 import Synchronization
 import Testing

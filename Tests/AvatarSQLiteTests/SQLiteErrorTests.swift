@@ -146,6 +146,10 @@ import Testing
         #expect(try connection.integer("SELECT 1") == 1)
     }
 
+    @Test func aFileSystemThatIsNotRegisteredIsAnError() {
+        #expect(thrownCode { _ = try Connection(path: "/index", access: .readOnly, vfs: "none") } == .error)
+    }
+
     @Test func aViolatedConstraintHasItsExtendedCode() throws {
         let connection = try Connection()
         try connection.execute("CREATE TABLE note (text UNIQUE); INSERT INTO note VALUES ('a')")

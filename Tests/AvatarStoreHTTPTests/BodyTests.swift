@@ -91,7 +91,7 @@ struct BodyTests {
 
             let page = try fixture.ask("/changes?since=\(last)").object()
             let event = try #require((page["changes"] as? [[String: Any]])?.last)
-            let fields = ["sequence", "owners", "names", "kind", "time", "salt", "contactSHA256"]
+            let fields = ["sequence", "owners", "names", "sources", "kind", "time", "salt", "contactSHA256"]
             #expect(event["kind"] as? String == "erased" && Set(event.keys) == Set(fields))
             #expect(event["contactSHA256"] as? String == (try store.changes(since: last).last?.erased?.sha256))
             #expect(page["next"] as? Int == Int(try store.lastChange()))

@@ -31,12 +31,12 @@ struct EscapingTests {
 
     @Test func galleryEscapesAllTexts() {
         let link = PageLink(label: Self.hostile, path: Self.hostile, relation: "next")
-        let letters = [(letter: Self.hostile, path: Self.hostile), (letter: "B", path: "b")]
+        let letters = [PageLetter(text: Self.hostile, path: Self.hostile, count: 1), PageLetter(text: "B", path: "b")]
         let full = GalleryPage(
             frame: Self.frame,
             contacts: [Self.contact],
             query: Self.hostile,
-            links: [link],
+            links: [link, PageLink(label: Self.hostile, path: nil)],
             letters: letters,
             position: Self.hostile
         )
@@ -56,6 +56,7 @@ struct EscapingTests {
                 frame: Self.frame,
                 contact: Self.contact,
                 imagePath: imagePath,
+                isShown: true,
                 reasons: [Self.hostile],
                 facts: facts,
                 technicalFacts: facts,
@@ -65,6 +66,12 @@ struct EscapingTests {
             )
             PageText(text: page.html()).expectSafe("contact")
         }
+    }
+
+    @Test func loginPageEscapesAllTexts() {
+        let page = LoginPage(frame: Self.frame, next: Self.hostile, message: Self.hostile)
+
+        PageText(text: page.html()).expectSafe("login")
     }
 
     @Test func statusPageEscapesAllTexts() {

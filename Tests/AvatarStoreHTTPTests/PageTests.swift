@@ -126,7 +126,9 @@ struct PageTests {
             }
             let page = answer("/contacts/?id=\(id)")
             #expect(page.status == 200 && page.text.contains("<dt>id</dt><dd><bdi>\(id)</bdi></dd>"))
-            #expect(page.text.contains("/contacts/?picture=\(id)&amp;placeholder=initials&amp;size=512\""))
+            #expect(
+                page.text.contains("/contacts/?picture=\(id)&amp;placeholder=initials&amp;size=512&amp;for=browser\"")
+            )
             let initials = answer("/contacts/?picture=\(id)&placeholder=initials&size=32")
             let encoded = answer("/contacts/\(id.replacing(".", with: "%2E"))/picture?placeholder=initials&size=32")
             #expect(initials.status == 200 && initials.bytes == encoded.bytes)

@@ -8,7 +8,7 @@ struct PageText {
         "!doctype", "html", "head", "meta", "title", "link", "style", "body", "header", "h1", "h2", "form", "label",
         "input",
         "button", "main", "nav", "ul", "li", "a", "img", "bdi", "span", "div", "p", "section", "dl", "dt", "dd", "time",
-        "details", "summary", "code", "footer",
+        "details", "summary", "code", "footer", "small", "strong",
     ]
     /// Their attributes. None of them runs a script.
     private static let attributes: Set<String> = [
@@ -16,7 +16,7 @@ struct PageText {
         "id",
         "type", "value", "placeholder", "autocomplete", "dir", "class", "src", "alt", "width", "height", "loading",
         "decoding",
-        "title", "aria-label", "datetime",
+        "title", "aria-label", "datetime", "aria-current", "required",
     ]
 
     let text: String

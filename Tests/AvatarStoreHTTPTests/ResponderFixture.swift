@@ -22,11 +22,14 @@ struct ResponderFixture {
     ) async throws {
         try await StoreFixture.withStore { store in
             let url = store.serve(face, at: "/ada.png", etag: "\"1\"")
-            _ = try await store.store.sync(contacts: [
+            var options = SyncOptions()
+            options.list = "/srv/lists/people.csv"
+            let contacts = [
                 Contact(id: "ada", name: "Ada Lovelace", avatarURL: url), Contact(id: "ben", name: "Ben <b>Bold</b>"),
                 Contact(id: "carl", name: "Carl", images: [.photo(ContactPhoto(bytes: photo))]),
                 Contact(id: oddID, name: "\"Zoë\" & Co", avatarURL: url),
-            ])
+            ]
+            _ = try await store.store.sync(contacts: contacts, options: options)
             let requests = store.origin.requestCount
             let responder = AvatarResponder(store: store.store, configuration: configuration)
             try await body(ResponderFixture(store: store, responder: responder))

@@ -16,7 +16,9 @@ struct RouteTests {
                 let page = try fixture.ask(path).object()
                 let contacts = try #require(page["contacts"] as? [[String: Any]])
                 for contact in contacts {
-                    #expect(Set(contact.keys) == ["id", "name", "key", "image", "state", "picture"])
+                    #expect(Set(contact.keys) == ["id", "name", "key", "image", "state", "picture", "sources"])
+                    // No response names a path of this machine.
+                    #expect(contact["sources"] as? [String] == ["people.csv"])
                 }
                 ids += contacts.compactMap { $0["id"] as? String }
                 guard let next = page["next"] as? String else { break }
@@ -42,6 +44,7 @@ struct RouteTests {
 
             #expect(changes.count == 2 && changes.allSatisfy { $0["kind"] as? String == "added" })
             #expect(changes.contains { ($0["names"] as? [String: String])?["ada"] == "Ada Lovelace" })
+            #expect(changes.contains { ($0["sources"] as? [String: [String]])?["ada"] == ["people.csv"] })
             let rest = try fixture.ask("/changes?since=\(next)").object()
             #expect((rest["changes"] as? [Any])?.isEmpty == true && rest["next"] as? Int == next)
             // A client that connects again repeats the old `since`.
@@ -110,8 +113,13 @@ struct RouteTests {
     /// Each path of the document is answered, and each answer has a status that the document names.
     @Test func openAPIDescribesTheRoutes() async throws {
         try await ResponderFixture.with(.init(answersLibravatar: true)) { fixture in
-            let paths = try #require(try fixture.ask("/openapi.json").object()["paths"] as? [String: [String: Any]])
-            #expect(paths.count == 12)
+            var paths = try #require(try fixture.ask("/openapi.json").object()["paths"] as? [String: [String: Any]])
+            #expect(paths.count == 14)
+            for path in ["/login", "/logout"] {
+                let item = try #require(paths.removeValue(forKey: path)?["post"] as? [String: Any])
+                let responses = try #require(item["responses"] as? [String: Any])
+                #expect(responses["\(fixture.ask(path, method: .post).status)"] != nil)
+            }
             for (path, item) in paths {
                 let responses = try #require((item["get"] as? [String: Any])?["responses"] as? [String: Any])
                 for id in ["ada", "ben", "none", "%00"] {

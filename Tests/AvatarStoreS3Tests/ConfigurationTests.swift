@@ -2,6 +2,7 @@ import AvatarCore
 import Foundation
 import Testing
 
+import AvatarProviders
 @testable import AvatarStoreS3
 
 @Suite(.timeLimit(.minutes(5)))

@@ -32,6 +32,9 @@ struct Engine: Sendable {
             credentials: credentials
         )
         configuration.prefix = "Tests/\(UUID().uuidString.lowercased())"
+        // Beside other tests the engine may have to wait for a processor.
+        configuration.connectTimeout = .seconds(60)
+        configuration.stallTimeout = .seconds(60)
         return configuration
     }
 

@@ -2,6 +2,7 @@ import AvatarCore
 import Foundation
 import Testing
 
+import AvatarProviders
 @testable import AvatarStoreS3
 
 /// The errors of real engines.

@@ -2,6 +2,7 @@ import AvatarCore
 import Foundation
 import Testing
 
+import AvatarProviders
 @testable import AvatarStoreS3
 
 /// The engines against which a test runs.

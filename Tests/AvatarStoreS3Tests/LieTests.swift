@@ -2,6 +2,7 @@ import AvatarCore
 import Foundation
 import Testing
 
+import AvatarProviders
 @testable import AvatarStoreS3
 
 /// Responses that break the rules, or that name a failure.

@@ -1,6 +1,7 @@
 import AvatarCore
 import Testing
 
+import AvatarProviders
 @testable import AvatarStoreS3
 
 @Suite(.timeLimit(.minutes(5)))

@@ -19,12 +19,27 @@ struct FaultTests {
     private static let faults: [(FaultyFileSystem.Call, Int32)] = [.open, .write, .synchronize, .rename, .unlink]
         .flatMap { call in [ENOSPC, EIO, EACCES].map { (call, $0) } }
 
+    /// A part of the paths whose calls are to fail; `nil`: the first call is meant.
+    ///
+    /// Folders, locks and names that need not exist are opened too, and staged files are deleted.
+    ///
+    /// - Parameter opened: the same for the file that is written.
+    private func path(of call: FaultyFileSystem.Call, opened: String) -> String? {
+        switch call {
+        case .open: opened
+        case .unlink: ".png"
+        default: nil
+        }
+    }
+
     @Test(arguments: faults)
     func replacingADocument(_ fault: (call: FaultyFileSystem.Call, number: Int32)) async throws {
         let fileSystem = FaultyFileSystem()
         try await StoreFixture.withStore(on: fileSystem) { fixture in
             let key = try await fixture.store.save(face, named: "me")
-            fileSystem.fail(fault.call, with: fault.number)
+            let path = path(of: fault.call, opened: "documents-")
+            // A file whose synchronization fails is written and synchronized once more.
+            fileSystem.fail(fault.call, with: fault.number, times: fault.call == .synchronize ? 2 : 1, matching: path)
 
             await #expect { try await fixture.store.save(otherFace, named: "me") } throws: {
                 let code = ($0 as? AvatarStoreError)?.code
@@ -54,7 +69,8 @@ struct FaultTests {
             try await fixture.store.set(.budget, to: Int64(6000 * scale))
             let old = try await fixture.store.avatar(for: fixture.serve(face, at: "/a.png"))
             let url = fixture.serve(otherFace, at: "/b.png")
-            fileSystem.fail(fault.call, with: fault.number)
+            let path = path(of: fault.call, opened: scale == 1 ? ".png" : "caches-")
+            fileSystem.fail(fault.call, with: fault.number, matching: path)
 
             await #expect(throws: AvatarStoreError.self) { try await fixture.store.avatar(for: url) }
 

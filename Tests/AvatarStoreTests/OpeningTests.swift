@@ -168,23 +168,17 @@ struct OpeningTests {
 
     // MARK: Parameters of the initialisers
 
-    @Test func parametersSetTheirProperties() {
-        let configuration = AvatarStore.Configuration(
-            directory: "/var/lib/contacts/avatars",
-            access: .readOnly,
-            budget: 7,
-            mode: .strict,
-            timeout: .seconds(5),
-            connections: 3,
-            connectionsPerHost: 2
-        )
+    @Test func initialisersSetTheirProperties() {
+        let configuration = AvatarStore.Configuration(directory: "/var/lib/contacts/avatars")
         let fetch = FetchOptions(mode: .strict, priority: .high, lowDataURL: "https://example.org/s", budgetCeiling: 9)
         let sync = SyncOptions(policy: .reload, limit: 4, prunes: true, emailRecheck: .seconds(1))
 
         #expect(configuration.layout.cachesRoot.hasPrefix("/var/lib/contacts/avatars/"))
-        #expect(configuration.access == .readOnly && configuration.budget == 7 && configuration.mode == .strict)
-        #expect(configuration.timeout == .seconds(5))
-        #expect(configuration.connections == 3 && configuration.connectionsPerHost == 2)
+        #expect(
+            configuration.access == .readWrite && configuration.budget == nil && configuration.mode == .offlineFirst
+        )
+        #expect(configuration.timeout == .seconds(60))
+        #expect(configuration.connections == 256 && configuration.connectionsPerHost == nil)
         #expect(configuration.fileMode == 0o600 && !configuration.isConstrained())
         #expect(fetch.policy == .cacheFirst && fetch.mode == .strict && fetch.priority == .high)
         #expect(fetch.lowDataURL == "https://example.org/s" && fetch.budgetCeiling == 9 && fetch.timeout == nil)

@@ -22,6 +22,26 @@ struct AddressBookCommandTests {
 
     private static let login = ["--user", "ada", "--password-file", "password"]
 
+    @Test("the last contact of an address book that is erased, or gone, is said")
+    func lastContactIsSaid() async throws {
+        let workplace = try Workplace()
+        try FileManager.default.createDirectory(atPath: workplace.path("book"), withIntermediateDirectories: true)
+        try workplace.write("book/ada.vcf", DAVServerProgram.card("ada", uid: "ada", ["PHOTO;VALUE=URI:data:,"]))
+        try await workplace.run("sync", "book").requireSuccess()
+        try await workplace.run("remove", "--contact", "ada", "--erase").requireSuccess()
+
+        let erased = try await workplace.run("sync", "book", "--json")
+        #expect(try erased.object.objects("sources")?.first?["erased"] as? Int == 1)
+        let text = try await workplace.run("sync", "book").text
+        let note = "0 gone, 1 of erased contacts left out (--full reads them)"
+        #expect(text.contains("cards     0, 0 read, " + note), "\(text)")
+
+        try await workplace.run("sync", "book", "--full").requireSuccess()
+        try FileManager.default.removeItem(atPath: workplace.path("book/ada.vcf"))
+        let gone = try await workplace.run("sync", "book").text
+        #expect(gone.contains("cards     0, 0 read, 1 gone"), "\(gone)")
+    }
+
     @Test func serverIsSyncedAndListed() async throws {
         try await Self.with { workplace, server in
             let first = try await workplace.start(["sync", server.url(), "--json"] + Self.login).end()
@@ -29,7 +49,8 @@ struct AddressBookCommandTests {
             let source = try #require(first.object.objects("sources")?.first)
             #expect(
                 Set(source.keys) == [
-                    "source", "kind", "cards", "changed", "removed", "unreadable", "full", "requests", "failure",
+                    "source", "kind", "cards", "changed", "removed", "erased", "unreadable", "full", "requests",
+                    "failure",
                 ]
             )
             #expect(source["kind"] as? String == "carddav")
@@ -60,11 +81,14 @@ struct AddressBookCommandTests {
             #expect(refused.messages.contains("refuses the user or the password"))
             let figures = try await workplace.run("stats", "--format", "prometheus")
             #expect(figures.text.contains("avatars_source_up{source=\"\(server.url())\"} 0\n"))
+            #expect(figures.text.contains("avatars_last_sync_exit_code 2\n"))
             let stats = try #require(try await workplace.run("stats", "--json").object.objects("sources")?.first)
             #expect((stats["failure"] as? String)?.contains("refuses") == true)
             #expect(try await workplace.run("doctor").text.contains("refuses the user or the password"))
             let nothing = try await workplace.start(["sync", "http://127.0.0.1:9/"] + Self.login).end()
             #expect(nothing.status == 69)
+            let last = try await workplace.run("stats", "--format", "prometheus")
+            #expect(last.text.contains("avatars_last_sync_exit_code 69\n"))
             for url in ["http://ada:secret@127.0.0.1/", "http://127.0.0.1/?a=secret"] {
                 let run = try await workplace.run("sync", url)
                 #expect(run.status == 64)
@@ -120,6 +144,63 @@ struct AddressBookCommandTests {
             #expect(run.status == 0)
             #expect(try run.object.number("contacts") == 1)
             #expect(server.takeRequests().isEmpty)
+        }
+    }
+
+    @Test func pictureAtAPrivateServerNeedsNoOption() async throws {
+        try await Self.with { workplace, server in
+            let image = SampleImage.png(seed: 5, byteCount: 600)
+            let elsewhere = try await LoopbackOrigin.start { _ in .image(image) }
+            // The server asks for the login here too.
+            server.setPicture(.image(image), at: "/eve.png")
+            server.put("eve", "PHOTO;VALUE=URI:" + server.url("/eve.png"))
+            server.put("fay", "PHOTO;VALUE=URI:" + elsewhere.url("/fay.png"))
+
+            let run = try await workplace.start(["sync", server.url(), "--json"] + Self.login).end()
+
+            #expect(run.status == 1)
+            #expect(try run.object.number("fetched") == 1)
+            let failures = try run.object.objects("failures") ?? []
+            #expect(failures.map { $0["contact"] as? String } == ["fay"])
+            #expect(failures.map { $0["kind"] as? String } == ["forbiddenAddress"])
+            #expect(elsewhere.requestCount == 0)
+            try await elsewhere.stop()
+        }
+    }
+
+    @Test func contactsSayWhichSourcesNameThem() async throws {
+        try await Self.with { workplace, server in
+            server.put("ben", Self.photo)
+            let image = Data(SampleImage.png(seed: 3, byteCount: 500)).base64EncodedString()
+            let people = #"[{"id": "ada"}, {"id": "cid", "photo": "data:image/png;base64,\#(image)"}]"#
+            try workplace.write("people.json", people)
+            let list = workplace.path("people.json")
+            try await workplace.start(["sync", server.url(), "people.json"] + Self.login).end().requireSuccess()
+            let own = try workplace.write("own.png", SampleImage.png(seed: 7, byteCount: 500))
+            try await workplace.start(["save", own, "--contact", "dan"]).end().requireSuccess()
+
+            let contacts = try await workplace.run("contacts", "--json").objects
+            #expect(contacts.map { $0.text("id") } == ["ada", "ben", "cid", "dan"])
+            let both = [list, server.url()].sorted()
+            #expect(contacts.map { $0.texts("sources") } == [both, [server.url()], [list], []])
+
+            let shown = try await workplace.run("show", "--contact", "ben", "--json").object
+            #expect(shown.textLists("sources") == ["ben": [server.url()]])
+            let text = try await workplace.run("show", "--contact", "ben").text
+            #expect(text.contains("named by     \(server.url())\n"), "\(text)")
+
+            func sources() async throws -> [String: [String: [String]]] {
+                let added = try await workplace.run("changes", "--json").objects.filter { $0.text("kind") == "added" }
+                return Dictionary(
+                    added.map { (($0.texts("owners") ?? []).joined(), $0.textLists("sources") ?? ["": []]) },
+                    uniquingKeysWith: { $1 }
+                )
+            }
+            #expect(try await sources() == ["ben": ["ben": [server.url()]], "cid": ["cid": [list]], "dan": [:]])
+            // At the time of reading.
+            server.delete("ben")
+            try await workplace.start(["sync", server.url()] + Self.login).end().requireSuccess()
+            #expect(try await sources() == ["ben": [:], "cid": ["cid": [list]], "dan": [:]])
         }
     }
 

@@ -28,7 +28,9 @@ import Testing
 
             #expect(run.status == 0)
             let changes = try run.objects.sorted { ($0.text("key") ?? "") < ($1.text("key") ?? "") }
-            #expect(changes.first?.names == ["sequence", "key", "owners", "names", "kind", "digest", "time"])
+            #expect(
+                changes.first?.names == ["sequence", "key", "owners", "names", "sources", "kind", "digest", "time"]
+            )
             #expect(changes.map { $0.text("key") } == [origin.url("/p/1.png"), origin.url("/p/2.png")])
             #expect(changes.flatMap { $0.texts("owners") ?? [] }.sorted() == ["1", "2", "3"])
             #expect(changes.map { $0.text("kind") } == ["added", "added"])

@@ -1,4 +1,5 @@
 import AvatarContacts
+import AvatarMaintenance
 import AvatarStore
 import Foundation
 import Testing

@@ -92,6 +92,108 @@ struct ListAtURLTests {
         }
     }
 
+    /// The statuses of the answers to the syncs of a list, and the sync as JSON.
+    private func syncs(
+        _ workplace: Workplace,
+        _ origin: LoopbackOrigin,
+        _ options: String...
+    ) async throws -> (status: Int, run: JSONObject) {
+        let before = origin.requests.count { $0.path == "/people.json" }
+        let arguments = ["sync", origin.url("/people.json"), "--allow-private-network", "--json"] + options
+        let run = try await workplace.start(arguments).end()
+        let requests = origin.requests.filter { $0.path == "/people.json" }.dropFirst(before)
+        #expect(run.status == 0 && requests.count == 1, "\(run.messages)")
+        let isAsked = ["If-None-Match", "If-Modified-Since"].contains { requests.first?.headers[$0] != nil }
+        let isUnchanged = run.messages.contains("has not changed since the last sync")
+        #expect(isAsked || !isUnchanged)
+        return (isUnchanged ? 304 : 200, try run.object)
+    }
+
+    @Test(arguments: ["ETag", "Last-Modified"])
+    func listThatHasNotChangedIsNotRead(validator: String) async throws {
+        try await withOrigin { origin, workplace in
+            func serve(_ ids: [String], _ value: String) {
+                var list = list(ids, origin)
+                list.headers[validator] = value
+                let response = list
+                origin.setResponse(for: "/people.json") { request in
+                    let asked = request.headers[validator == "ETag" ? "If-None-Match" : "If-Modified-Since"]
+                    return asked == value ? .status(304) : response
+                }
+            }
+            let (one, two) =
+                validator == "ETag"
+                ? ("\"1\"", "\"2\"") : ("Sat, 28 Nov 2026 01:00:00 GMT", "Sat, 28 Nov 2026 02:00:00 GMT")
+            serve(["ada", "ben"], one)
+            #expect(try await syncs(workplace, origin).status == 200)
+            let unchanged = try await syncs(workplace, origin)
+            #expect(unchanged.status == 304)
+            #expect(unchanged.run.number("contacts") == 2)
+            #expect(unchanged.run.number("requests") == 0)
+            #expect(try await workplace.run("contacts", "--json").objects.count == 2)
+            // A sync that prunes has to know the contacts of the list.
+            #expect(try await syncs(workplace, origin, "--prune").status == 200)
+            #expect(try await syncs(workplace, origin, "--prune").status == 304)
+            #expect(try await syncs(workplace, origin, "--prune", "--full").status == 200)
+            serve(["ada"], two)
+            let changed = try await syncs(workplace, origin, "--prune")
+            #expect(changed.status == 200)
+            #expect(changed.run.number("unlinked") == 1)
+            #expect(try await syncs(workplace, origin, "--prune").status == 304)
+            // An image that was removed comes back.
+            try await workplace.run("remove", origin.url("/face.png"), "--yes").requireSuccess()
+            #expect(try await syncs(workplace, origin, "--prune").run.number("fetched") == 1)
+            #expect(try await syncs(workplace, origin, "--prune").status == 304)
+        }
+    }
+
+    @Test func imagesOfAnUnchangedListAreRevalidatedAsDue() async throws {
+        try await withOrigin { origin, workplace in
+            origin.setResponse(.image(Self.face, etag: "\"1\"", cacheControl: "max-age=0"), for: "/face.png")
+            let response = list(["ada"], origin)
+            origin.setResponse(for: "/people.json") { request in
+                var list = response
+                list.headers["ETag"] = "\"1\""
+                return request.headers["If-None-Match"] == nil ? list : .status(304)
+            }
+            _ = try await syncs(workplace, origin)
+            let second = try await syncs(workplace, origin)
+            #expect(second.status == 304)
+            #expect(second.run.number("notModified") == 1)
+        }
+    }
+
+    /// What is left of a list would never be fetched if the list were not read again.
+    @Test func listWithImagesThatAreNotThereYetIsReadAgain() async throws {
+        try await withOrigin { origin, workplace in
+            let people =
+                #"[{"id": "ada", "avatarURL": "\#(origin.url("/face.png"))"}, {"id": "ben", "avatarURL": "\#(origin.url("/ben.png"))"}]"#
+            origin.setResponse(.image(Self.face), for: "/ben.png")
+            origin.setResponse(for: "/people.json") { request in
+                var list = LoopbackOrigin.Response(body: .text(people))
+                list.headers["ETag"] = "\"1\""
+                return request.headers["If-None-Match"] == nil ? list : .status(304)
+            }
+            #expect(try await syncs(workplace, origin, "--limit", "1").run.number("fetched") == 1)
+            let second = try await syncs(workplace, origin)
+            #expect(second.status == 200)
+            #expect(second.run.number("fetched") == 1)
+            #expect(try await syncs(workplace, origin).status == 304)
+            // Another list by the same name is another state of it, even with as many contacts and images.
+            let swapped = people.replacing("ada", with: "?").replacing("ben\"", with: "ada\"").replacing(
+                "?",
+                with: "ben"
+            )
+            try workplace.write("other.json", swapped)
+            let name = origin.url("/people.json")
+            try await workplace.run("sync", "other.json", "--list-name", name, "--allow-private-network")
+                .requireSuccess()
+            #expect(try await workplace.run("show", "--contact", "ada").text.contains("/ben.png"))
+            #expect(try await syncs(workplace, origin).status == 200)
+            #expect(try await workplace.run("show", "--contact", "ada").text.contains("/face.png"))
+        }
+    }
+
     @Test func serverReadsTheListAgain() async throws {
         try await withOrigin { origin, workplace in
             origin.setResponse(list(["ada"], origin), for: "/people.json")

@@ -62,7 +62,7 @@ struct ArchitectureTests {
 
     @Test func thePictureShowsTheManifest() throws {
         let targets = try Self.targets()
-        #expect(targets.count == 36)
+        #expect(targets.count == 39)
         let declared = targets.flatMap { target in target.targets.map { "\(target.name) --> \($0)" } }
         #expect(try Self.arrows().subtracting(declared).sorted() == [], "not in the manifest")
         #expect(try Set(declared).subtracting(Self.arrows()).sorted() == [], "not in the picture")
@@ -122,6 +122,43 @@ struct ArchitectureTests {
         }
         let named = hosts.filter { $0.text.contains(/\b(?:\w*Tier\w*|tier\w*)/) }.map(\.path)
         #expect(Set(named) == publicInterface)
+    }
+
+    /// So the store runs as a whole on a disk that a test simulates.
+    @Test func aStoreCallsTheSystemForFilesInOnePlace() throws {
+        // Methods of the modules have some of these names too. They are called with `try`, `await` or `self.`; no function
+        // of the system throws.
+        let call =
+            (/(?:\b(?<own>try|await|func|case)\??\s+|(?m:^)|[^\w.`])(?<name>openat|open|creat|close|preadv?|pwritev?|read|write|fsync|fdatasync|syncfs|sync|renameat|rename|linkat|link|symlinkat|symlink|unlinkat|unlink|remove|mkdirat|mkdir|mkstemp|rmdir|stat|lstat|fstatat|fstat|statvfs|fstatvfs|statfs|fstatfs|opendir|fdopendir|readdir|closedir|access|faccessat|f?chmod|f?chown|utimes|futimens|utimensat|flock|fcntl|readlinkat|readlink|realpath|f?truncate|fopen|lseek|mmap|copy_file_range)\((?!\))/)
+            .wordBoundaryKind(.simple)
+        // Calls that carry the module's name, those of `CAvatarSystem`, and Foundation's.
+        let other =
+            (/\b(?:Glibc|Darwin|AvatarFoundation)\.[a-z]\w*\(|\bavatar_\w+\(|\bFile(?:Manager|Handle)\b[.\w]*|\bcontentsOf(?:File)?: *URL/)
+            .wordBoundaryKind(.simple)
+        let allowed: Set = [
+            // Random bytes and a constant: no file.
+            "Sources/AvatarFiles/FilePath.swift: avatar_random_bytes(",
+            "Sources/AvatarFiles/Copying/TargetPath.swift: avatar_passing_flag(",
+            // The path of the system's folder for temporary files, without a call on it: the list of a store that is open for
+            // reading only goes there, not to the store's disk.
+            "Sources/AvatarFiles/ScratchFile.swift: FileManager.default.temporaryDirectory.path",
+        ]
+        let modules = ["AvatarCore", "AvatarFiles", "AvatarIndex", "AvatarWriter", "AvatarStore", "AvatarMaintenance"]
+        var found: Set<String> = []
+        for file in try modules.flatMap({ try Module(at: "Sources/" + $0).files }) {
+            let calls = file.code.matches(of: call).filter { $0.own == nil }.map { $0.name + "(" }
+            let others = file.code.matches(of: other).map(\.output)
+            found.formUnion((calls + others).map { file.path + ": " + $0 })
+        }
+        #expect(found.subtracting(allowed).sorted() == [], "outside AvatarFileSystem")
+        #expect(allowed.subtracting(found).sorted() == [], "no longer there")
+    }
+
+    /// libdispatch ends a process without `/proc` that has work on a global queue; see `avatar_run_tasks_without_proc`.
+    @Test func noWorkIsOnAGlobalQueueOfTheSystem() throws {
+        let users = try Page.all(in: "Sources").filter { $0.text.contains(".global(") }.map(\.path)
+        // Memory pressure is of Apple's systems alone.
+        #expect(users == ["Sources/AvatarFrontEnds/MemoryCache.swift"])
     }
 
     @Test func eachModuleIsInTheTable() throws {

@@ -76,6 +76,6 @@ struct ReadmeExamples {
         let words = line.split(separator: " ").joined(separator: " ")
         guard words.firstMatch(of: /^\/\S+\/caches\/\S+$/) == nil else { return "a file in caches" }
         return words.replacing(/"(digest|time)":"[^"]*"/) { match in "\"\(match.output.1)\":\"…\"" }
-            .replacing(/[0-9]+(?:\.[0-9]+)?/, with: "#")
+            .replacing(/\["\/[^"]*"\]/, with: "[\"…\"]").replacing(/[0-9]+(?:\.[0-9]+)?/, with: "#")
     }
 }

@@ -10,7 +10,8 @@ import Testing
 )
 struct InterfaceTests {
     static let modules = [
-        "AvatarCore", "AvatarOriginRules", "AvatarOrigin", "AvatarStore", "AvatarStoreService", "AvatarMaintenance",
+        "AvatarCore", "AvatarProviders", "AvatarReports", "AvatarOriginRules", "AvatarOrigin", "AvatarStore",
+        "AvatarStoreService", "AvatarMaintenance",
         "AvatarContacts",
         "AvatarAddressBooks",
         "AvatarPlaceholder", "AvatarPlaceholderPNG", "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreTesting",

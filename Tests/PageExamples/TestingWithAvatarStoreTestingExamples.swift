@@ -51,4 +51,17 @@ struct TestingWithAvatarStoreTestingExamples {
             #expect(fixture.origin.requestCount(for: "/ada.png") == 1)
         }
     }
+
+    @Test func aSavedPictureSurvivesALossOfPower() async throws {
+        let face = SampleImage.png(seed: 1, byteCount: 4_000)
+        let disk = SimulatedDisk()
+        let store = try await disk.openStore()
+        let key = try await store.save(face, named: "ada")
+
+        let after = disk.losePower(.strict, seed: 1)
+
+        let reopened = try await after.openStore()
+        #expect(try reopened.storedAvatar(for: key)?.bytes == face)
+        try await reopened.close()
+    }
 }

@@ -1,5 +1,5 @@
 import AvatarDigest
-import AvatarStoreTesting
+package import AvatarStoreTesting
 import Foundation
 import Synchronization
 
@@ -16,6 +16,8 @@ package final class BookServer: Sendable {
         package var reportStatus: Int?
         /// Tokens from before this version are unknown.
         package var oldestToken = 0
+        /// The status of the answer to an unknown token; 207 for a list with the error, as xandikos sends it.
+        package var tokenStatus = 403
         /// There is no `addressbook-multiget`.
         package var hasMultiget = true
         /// The most cards that a multiget may ask for.
@@ -24,6 +26,9 @@ package final class BookServer: Sendable {
         package var pageSize = Int.max
         /// There is no token and no tag.
         package var hasState = true
+        /// The ways of DAViCal: status 500 if the state of a collection without one is asked for, a home that is named twice, and a
+        /// list of all cards for an unknown token.
+        package var resemblesDAViCal = false
         /// There are no ETags.
         package var hasETags = true
         /// The book is not found, and not listed in its home.
@@ -49,6 +54,7 @@ package final class BookServer: Sendable {
         var version = 0
         var faults = Faults()
         var requests: [String] = []
+        var pictures: [String: LoopbackOrigin.Response] = [:]
     }
 
     private let state = Mutex(State())
@@ -74,6 +80,11 @@ package final class BookServer: Sendable {
     package var faults: Faults {
         get { state.withLock { $0.faults } }
         set { state.withLock { $0.faults = newValue } }
+    }
+
+    /// Answers requests for `path` with `response`, which is no card.
+    package func setPicture(_ response: LoopbackOrigin.Response, at path: String) {
+        state.withLock { $0.pictures[path] = response }
     }
 
     /// The methods and paths of the requests since the last call.
@@ -145,9 +156,11 @@ package final class BookServer: Sendable {
         if request.path + "/" == book { return LoopbackOrigin.Response(status: 301, headers: ["Location": book]) }
         switch (kind, request.path) {
         case ("PROPFIND", Self.book) where request.headers["Depth"] == "1": return Self.members(state)
-        case ("PROPFIND", Self.book): return Self.multistatus([Self.bookProperties(state)])
+        case ("PROPFIND", Self.book): return Self.multistatus([Self.bookProperties(state, body)])
         case ("PROPFIND", "/.well-known/carddav"):
             return LoopbackOrigin.Response(status: 301, headers: ["Location": "/dav/"])
+        case ("PROPFIND", "/dav/") where state.faults.resemblesDAViCal && body.contains("sync-token"):
+            return Self.status(500)
         case ("PROPFIND", "/dav/"):
             return Self.multistatus([
                 Self.found(
@@ -157,14 +170,16 @@ package final class BookServer: Sendable {
             ])
         case ("PROPFIND", "/dav/ada/"):
             let home = "<c:addressbook-home-set><d:href>/dav/ada/</d:href></c:addressbook-home-set>"
-            var resources = [Self.found("/dav/ada/", home + "<d:resourcetype><d:collection/></d:resourcetype>")]
-            if request.headers["Depth"] == "1" { resources.append(Self.bookProperties(state)) }
+            let homes = state.faults.resemblesDAViCal ? home + home : home
+            var resources = [Self.found("/dav/ada/", homes + "<d:resourcetype><d:collection/></d:resourcetype>")]
+            if request.headers["Depth"] == "1" { resources.append(Self.bookProperties(state, body)) }
             return Self.multistatus(resources)
         case ("sync", Self.book):
             if let status = state.faults.reportStatus { return Self.status(status) }
             return Self.changes(state, since: Self.between("<d:sync-token>", "</d:sync-token>", in: body))
         case ("multiget", Self.book): return Self.cards(state, body)
         case ("GET", _):
+            if let picture = state.pictures[request.path] { return picture }
             guard let card = state.cards[request.path] else { return Self.status(404) }
             return LoopbackOrigin.Response(
                 status: 200,
@@ -213,8 +228,10 @@ package final class BookServer: Sendable {
         """
     }
 
-    private static func bookProperties(_ state: State) -> String {
-        let token = state.faults.hasState ? "<d:sync-token>t:\(state.version)</d:sync-token>" : ""
+    /// The properties that `question` asks for.
+    private static func bookProperties(_ state: State, _ question: String) -> String {
+        let isAsked = question.contains("<d:sync-token/>")
+        let token = isAsked && state.faults.hasState ? "<d:sync-token>t:\(state.version)</d:sync-token>" : ""
         return found(
             book,
             "<d:resourcetype><d:collection/><c:addressbook/></d:resourcetype><d:displayname>People</d:displayname>\(token)"
@@ -228,7 +245,7 @@ package final class BookServer: Sendable {
     private static func members(_ state: State) -> LoopbackOrigin.Response {
         if let listing = state.faults.listing { return xml(listing) }
         let cards = state.cards.sorted { $0.key < $1.key }.map { found($0.key, etag($0.value, state)) }
-        return multistatus([bookProperties(state)] + cards, limit: state.faults.listingBytes)
+        return multistatus([bookProperties(state, "")] + cards, limit: state.faults.listingBytes)
     }
 
     private static func xml(_ text: String) -> LoopbackOrigin.Response {
@@ -241,10 +258,18 @@ package final class BookServer: Sendable {
 
     private static func changes(_ state: State, since token: String) -> LoopbackOrigin.Response {
         if let listing = state.faults.listing { return xml(listing) }
-        let since = token.isEmpty ? 0 : Int(token.dropFirst(2)) ?? .max
+        var since = token.isEmpty ? 0 : Int(token.dropFirst(2)) ?? .max
+        var token = token
+        if state.faults.resemblesDAViCal, since < state.faults.oldestToken { (since, token) = (0, "") }
         if !token.isEmpty, since < state.faults.oldestToken || since > state.version {
             let error = #"<?xml version="1.0"?><d:error xmlns:d="DAV:"><d:valid-sync-token/></d:error>"#
-            return LoopbackOrigin.Response(status: 403, body: .bytes(Array(error.utf8)))
+            guard state.faults.tokenStatus == 207 else {
+                return LoopbackOrigin.Response(status: state.faults.tokenStatus, body: .bytes(Array(error.utf8)))
+            }
+            let status = "<d:status>HTTP/1.1 412 Precondition Failed</d:status>"
+            return multistatus([
+                "<d:response><d:href>http%3A//127.0.0.1\(book)</d:href>\(status)<d:error><d:valid-sync-token/></d:error></d:response>"
+            ])
         }
         let changed = state.changes.filter { $0.value > since }.sorted { $0.value < $1.value }
         let page = changed.prefix(state.faults.pageSize)

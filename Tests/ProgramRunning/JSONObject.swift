@@ -34,6 +34,9 @@ package struct JSONObject {
     /// The texts in the nested object `name`.
     package func textsByName(_ name: String) -> [String: String]? { fields[name] as? [String: String] }
 
+    /// The lists of texts in the nested object `name`.
+    package func textLists(_ name: String) -> [String: [String]]? { fields[name] as? [String: [String]] }
+
     /// The `kind` of each of the `failures`.
     package var failureKinds: [String] {
         let failures = fields["failures"] as? [[String: Any]] ?? []

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarProviders
 import AvatarStoreTesting
 import Foundation
 import ProgramRunning

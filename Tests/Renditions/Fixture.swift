@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarProviders
 import Foundation
 
 #if canImport(Glibc)

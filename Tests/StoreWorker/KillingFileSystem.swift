@@ -1,4 +1,4 @@
-import AvatarFiles
+import AvatarFileSystem
 import AvatarStoreTesting
 import Dispatch
 import Synchronization
@@ -11,8 +11,8 @@ import Darwin
 #endif
 
 /// The operating system's file calls; one of them kills the process with SIGKILL.
-final class KillingFileSystem: FileSystem {
-    private let real = LocalFileSystem()
+final class KillingFileSystem: ForwardingFileSystem {
+    let real = LocalFileSystem()
     private let point: KillPoint?
     private let count = Atomic<Int>(0)
 
@@ -20,63 +20,51 @@ final class KillingFileSystem: FileSystem {
         self.point = point
     }
 
-    func open(_ path: String, in directory: Int32, flags: Int32, mode: UInt32) throws(SystemCallError) -> Int32 {
-        let isLast = begin(.open)
-        let file = try real.open(path, in: directory, flags: flags, mode: mode)
-        end(isLast)
-        return file
+    func openat(_ directory: Int32, _ path: String, _ flags: Int32, _ mode: UInt32) -> Int32 {
+        at(.open) { real.openat(directory, path, flags, mode) }
     }
 
-    func write(
-        _ bytes: UnsafeRawBufferPointer,
-        to file: Int32,
-        at offset: Int,
-        named path: String
-    ) throws(SystemCallError) {
-        let isLast = begin(.write)
-        try real.write(bytes, to: file, at: offset, named: path)
-        end(isLast)
+    func openBeneath(_ directory: Int32, _ path: String, _ flags: Int32) -> Int32 {
+        at(.open) { real.openBeneath(directory, path, flags) }
     }
 
-    func synchronize(_ file: Int32, named path: String) throws(SystemCallError) {
-        let isLast = begin(.synchronize)
-        try real.synchronize(file, named: path)
-        end(isLast)
+    func pwrite(_ file: Int32, _ buffer: UnsafeRawPointer?, _ count: Int, _ offset: Int) -> Int {
+        at(.write) { real.pwrite(file, buffer, count, offset) }
     }
 
-    func rename(
-        _ source: String,
-        in sourceDirectory: Int32,
-        to target: String,
-        in targetDirectory: Int32
-    ) throws(SystemCallError) {
-        let isLast = begin(.rename)
-        try real.rename(source, in: sourceDirectory, to: target, in: targetDirectory)
-        end(isLast)
+    func fsync(_ file: Int32) -> Int32 {
+        at(.synchronize) { real.fsync(file) }
     }
 
-    func link(
-        _ source: String,
-        in sourceDirectory: Int32,
-        to target: String,
-        in targetDirectory: Int32
-    ) throws(SystemCallError) {
-        let isLast = begin(.link)
-        try real.link(source, in: sourceDirectory, to: target, in: targetDirectory)
-        end(isLast)
+    func syncfs(_ file: Int32) -> Int32 {
+        at(.synchronize) { real.syncfs(file) }
     }
 
-    func unlink(_ path: String, in directory: Int32) throws(SystemCallError) {
-        let isLast = begin(.unlink)
-        try real.unlink(path, in: directory)
-        end(isLast)
+    func renameat(_ sourceDirectory: Int32, _ source: String, _ targetDirectory: Int32, _ target: String) -> Int32 {
+        at(.rename) { real.renameat(sourceDirectory, source, targetDirectory, target) }
     }
 
-    func makeDirectory(_ path: String, in directory: Int32, mode: UInt32) throws(SystemCallError) -> Bool {
-        let isLast = begin(.makeDirectory)
-        let isNew = try real.makeDirectory(path, in: directory, mode: mode)
+    func linkat(_ sourceDirectory: Int32, _ source: String, _ targetDirectory: Int32, _ target: String) -> Int32 {
+        at(.link) { real.linkat(sourceDirectory, source, targetDirectory, target) }
+    }
+
+    func unlinkat(_ directory: Int32, _ path: String, _ flags: Int32) -> Int32 {
+        at(.unlink) { real.unlinkat(directory, path, flags) }
+    }
+
+    func mkdirat(_ directory: Int32, _ path: String, _ mode: UInt32) -> Int32 {
+        at(.makeDirectory) { real.mkdirat(directory, path, mode) }
+    }
+
+    /// Makes the call `body`, which is of the kind `call`, and kills the process there if it is that of the kill point.
+    private func at<Result>(_ call: FaultyFileSystem.Call, _ body: () -> Result) -> Result {
+        let isLast = begin(call)
+        let result = body()
+        // What `end` does must not change the result's reason.
+        let number = errno
         end(isLast)
-        return isNew
+        errno = number
+        return result
     }
 
     /// Whether this is the call of the kill point. Does not return if the kill point is before the call.

@@ -1,3 +1,4 @@
+package import AvatarFileSystem
 package import AvatarFiles
 package import AvatarStore
 import AvatarStoreTesting
@@ -7,22 +8,39 @@ package struct Performer: Sendable {
     package let store: AvatarStore
     private let origin: String
     private let clock: ManualClock
-    private let wanted: WantedVersions
+    /// Tells the origin which version of each image to serve.
+    private let want: @Sendable ([Int: Int]) -> Void
 
     /// Opens the store in `directory`, which fetches from `origin`, such as `http://127.0.0.1:8080`.
     package init(directory: String, origin: String, fileSystem: any FileSystem = LocalFileSystem()) async throws {
-        let clock = ManualClock()
         let wanted = WantedVersions()
+        try await self.init(directory: directory, origin: origin, fileSystem, want: wanted.want) { configuration in
+            #if HTTPOrigin
+            configuration.http.allowsPrivateNetworks = true
+            configuration.http.fieldsForHost = { _ in [wanted.field] }
+            #endif
+        }
+    }
+
+    /// Opens the store in `directory` on `fileSystem`.
+    ///
+    /// - Parameters:
+    ///   - want: tells the origin which version of each image to serve.
+    ///   - configure: sets how the store reaches the origin.
+    package init(
+        directory: String,
+        origin: String,
+        _ fileSystem: any FileSystem,
+        bootID: BootID = .current,
+        want: @escaping @Sendable ([Int: Int]) -> Void,
+        configure: (inout AvatarStore.Configuration) -> Void
+    ) async throws {
+        let clock = ManualClock()
         var configuration = AvatarStore.Configuration(directory: directory)
         configuration.clock = clock
-        #if HTTPOrigin
-        configuration.http.allowsPrivateNetworks = true
-        configuration.http.fieldsForHost = { _ in [wanted.field] }
-        #endif
-        store = try await AvatarStore.open(configuration, fileSystem: fileSystem)
-        self.origin = origin
-        self.clock = clock
-        self.wanted = wanted
+        configure(&configuration)
+        store = try await AvatarStore.open(configuration, fileSystem: fileSystem, bootID: bootID)
+        (self.origin, self.clock, self.want) = (origin, clock, want)
     }
 
     /// Runs one operation with the clock at the operation's time. Errors of the store become outcomes.
@@ -42,7 +60,7 @@ package struct Performer: Sendable {
             let bytes = Picture(of: .own(name), version: version).bytes
             try await store.save(bytes, named: ImageKey.own(name).description, in: storageClass)
         case .fetch(let slot, let version, let storage, let policy):
-            wanted.want([slot: version])
+            want([slot: version])
             let options = FetchOptions(policy: policy, storage: storage)
             let image = try await store.avatar(for: ImageKey.remote(slot).key(at: origin), options: options)
             return .image(Picture.digest(of: image.bytes))
@@ -81,7 +99,7 @@ package struct Performer: Sendable {
         _ photos: [Int: Int],
         _ options: SyncOptions
     ) async throws -> Outcome {
-        wanted.want(Dictionary(list.map { ($0.slot, $0.version) }, uniquingKeysWith: { first, _ in first }))
+        want(Dictionary(list.map { ($0.slot, $0.version) }, uniquingKeysWith: { first, _ in first }))
         let contacts = list.map { listed in
             let photo = photos[listed.contact].map { version in
                 ContactImage.photo(ContactPhoto(bytes: Picture(of: .photo(listed.contact), version: version).bytes))

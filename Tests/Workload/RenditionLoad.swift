@@ -1,5 +1,6 @@
 import AvatarDigest
-package import AvatarFiles
+package import AvatarFileSystem
+import AvatarProviders
 package import AvatarStore
 import AvatarStoreTesting
 

@@ -1,3 +1,4 @@
+import AvatarProviders
 import AvatarStore
 import AvatarStoreTesting
 import Foundation

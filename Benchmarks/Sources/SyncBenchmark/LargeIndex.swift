@@ -86,6 +86,16 @@ enum LargeIndex {
                 "'p' || i, " + (shape.hasNames ? "\(name), lower(\(name)), 1" : "NULL, 'p' || i, 1"),
                 shape.count
             )
+            if shape.hasNames {
+                // The program writes these with the names.
+                try database.execute(
+                    sql: """
+                        INSERT INTO contact_word (words, contact)
+                        SELECT substr(sort_name, 5) || ' ' || substr(sort_name, 1, 3) AS words, contact
+                        FROM contact ORDER BY words, contact
+                        """
+                )
+            }
         }
         try database.execute(
             sql: "UPDATE total SET files = ?, bytes = ? WHERE storage_class = 0",

@@ -4,6 +4,8 @@ import Foundation
 /// Pages of `avatars serve` over a million contacts, against those over ten thousand: the first, the last and a search.
 struct PagesBenchmark {
     private static let search = "query=ada"
+    /// The second words of the names are numbers.
+    private static let secondWord = "query=77"
     private static let (small, large) = (10_000, 1_000_000)
 
     let bench: Workbench
@@ -18,6 +20,7 @@ struct PagesBenchmark {
     private static let names = [
         "the gallery", "the last page of the gallery", "the gallery searched by name",
         "100 contacts", "the last 100 contacts", "100 contacts searched by name",
+        "a page in the middle of the gallery by its number", "100 contacts searched by a second word",
     ]
 
     func run(rounds: Int) async throws -> [Figure] {
@@ -62,7 +65,7 @@ struct PagesBenchmark {
         try await store.close()
         let paths = [
             "/", "/?after=" + gallery, "/?" + Self.search, "/contacts?limit=100", "/contacts?limit=100&after=" + page,
-            "/contacts?limit=100&" + Self.search,
+            "/contacts?limit=100&" + Self.search, "/?page=\(count / 120)", "/contacts?limit=100&" + Self.secondWord,
         ]
         let lists = try paths.enumerated().map { number, path in
             let list = "\(bench.directory)/page-\(count)-\(number).txt"

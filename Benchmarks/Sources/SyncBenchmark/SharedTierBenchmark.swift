@@ -1,3 +1,4 @@
+import AvatarProviders
 import AvatarStore
 import AvatarStoreS3
 import AvatarStoreTesting

@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarOrigin
 import AvatarOriginRules
+import AvatarProviders
 import CAnswer
 import CAvatarCurl
 import HTTPTypes

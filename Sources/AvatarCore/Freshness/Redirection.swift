@@ -1,4 +1,5 @@
-public import HTTPTypes
+// Re-exported: header fields are part of the interface of the store.
+@_exported public import HTTPTypes
 
 /// The redirects that led from the requested URL to the final response, and how long they may be reused.
 ///

@@ -12,8 +12,8 @@ public struct AvatarChange: Hashable, Sendable {
         /// These contacts no longer have the picture. An eviction is not a removal, because the store fetches
         /// an evicted picture again when a program reads it.
         case removed
-        /// A contact was erased. The record has neither its key nor its digest nor its contacts, but `erased`: drop all that you
-        /// have of that contact, of the present and of the past.
+        /// A contact was erased. The record has neither its key nor its digest nor its contacts: drop all that you have
+        /// of the contact for which `AvatarStore` says `erases(contact:)`, of the present and of the past.
         case erased
     }
 
@@ -23,6 +23,9 @@ public struct AvatarChange: Hashable, Sendable {
     public var key: AvatarKey
     /// The ids of the contacts that the change concerns, sorted by their UTF-8 bytes.
     public var contacts: [String]
+    /// The names of the lists and address books that name these contacts at the time of reading, by the ids of the contacts, as
+    /// `StoredContact.sources`. A contact that none names is left out.
+    public var sources: [String: [String]] = [:]
     /// The kind of the change.
     public var kind: Kind
     /// The SHA-256 digest of the image in lower-case hexadecimal; for `removed`, of the last bytes stored; empty for
@@ -31,7 +34,7 @@ public struct AvatarChange: Hashable, Sendable {
     /// When the store made the change.
     public var time: Timestamp
     /// The contact that was erased; `nil` for the other kinds.
-    public var erased: ErasedContact?
+    package var erased: ErasedContact?
 
     /// A record with these values.
     package init(sequence: Int64, key: AvatarKey, contacts: [String], kind: Kind, digest: String, time: Timestamp) {

@@ -2,11 +2,11 @@
 ///
 /// A reader that knows the id of a contact can tell whether it is the erased one. The feed has neither its name nor its images, and the
 /// id cannot be read from the hash; but a reader that can guess ids can try them.
-public struct ErasedContact: Hashable, Sendable {
+package struct ErasedContact: Hashable, Sendable {
     /// Random, for this erasure alone: 32 hexadecimal digits.
-    public let salt: String
+    package let salt: String
     /// The SHA-256 of the digits of `salt` followed by the id in UTF-8: 64 hexadecimal digits in lower case.
-    public let sha256: String
+    package let sha256: String
 
     /// An id with this hash.
     package init(salt: String, sha256: String) {

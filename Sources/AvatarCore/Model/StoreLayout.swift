@@ -1,11 +1,11 @@
 /// The paths of a store. The staging folder lies beside each root, so that both are on the same file system.
 public struct StoreLayout: Hashable, Sendable {
     /// The absolute path of the root for the storage class `caches`.
-    public var cachesRoot: String
+    package var cachesRoot: String
     /// The absolute path of the root for the storage class `documents`.
-    public var documentsRoot: String
+    package var documentsRoot: String
     /// The absolute path of the index. SQLite keeps `-wal` and `-shm` files beside it.
-    public var indexPath: String
+    package var indexPath: String
 
     /// A store in one directory: `caches`, `documents`, `staging` and `index.sqlite`.
     public init(directory: String) {

@@ -16,6 +16,9 @@ public struct StoredContact: Hashable, Sendable {
     public var failureMessage: String?
     /// The ThumbHash of that image, 5 to 25 bytes, even while it is evicted; `nil` until a rendition of it is made.
     public var thumbHash: [UInt8]?
+    /// The names of the lists and address books that name the contact, as `avatars sources` prints them, in their order. URLs have no
+    /// user, query or fragment. Empty if none does: the host program linked the image, or a list without a name named the contact.
+    public var sources: [String]
 
     /// A contact, as read from the index.
     package init(
@@ -26,10 +29,12 @@ public struct StoredContact: Hashable, Sendable {
         hasFile: Bool = false,
         failure: FailureKind? = nil,
         failureMessage: String? = nil,
-        thumbHash: [UInt8]? = nil
+        thumbHash: [UInt8]? = nil,
+        sources: [String] = []
     ) {
         self.id = id
         self.name = name
+        self.sources = sources
         self.key = key
         self.state = state
         self.hasFile = hasFile
@@ -43,6 +48,9 @@ package struct StoredContactQuery: Sendable {
     /// List only contacts whose name begins with this text, or whose id does if they have no name. Case and accents do not
     /// matter. Default: empty, all contacts.
     package var beginning: String
+    /// List only contacts whose name has words that begin with these, all of them, or contacts without a name whose ids begin with
+    /// `beginning`. As `NameWords.sought(in:)` gives them. Default: empty, `beginning` alone counts.
+    package var words: [String]
     /// List only contacts whose name contains this text. Case and accents do not matter. Default: `nil`, all contacts.
     package var namePart: String?
     /// List only contacts without a stored image: no list gave them one, or it was not fetched, or it was evicted. Default:
@@ -52,16 +60,23 @@ package struct StoredContactQuery: Sendable {
     package var limit: Int
     /// The `next` of the previous page. Default: `nil`, the first page.
     package var after: String?
+    /// The number of contacts between `mark` and the page, in the place of `after`. Reads as many rows of an index. Not with words.
+    /// Default: 0.
+    package var skipped = 0
+    /// A place among the contacts from which `skipped` counts. Default: `nil`, the first contact.
+    package var mark: ContactOutline.Mark?
 
     /// A selection with the defaults except those given. Each parameter is described at the property of its name.
     package init(
         beginning: String = "",
+        words: [String] = [],
         namePart: String? = nil,
         isWithoutImage: Bool = false,
         limit: Int = 100,
         after: String? = nil
     ) {
         self.beginning = beginning
+        self.words = words
         self.namePart = namePart
         self.isWithoutImage = isWithoutImage
         self.limit = limit
@@ -69,9 +84,69 @@ package struct StoredContactQuery: Sendable {
     }
 }
 
+/// The contacts of a store by the first letters of their sort names.
+package struct ContactOutline: Sendable, Equatable {
+    /// The contacts whose sort names begin with one letter.
+    package struct Letter: Sendable, Equatable {
+        /// The letter, or another character.
+        package let first: Unicode.Scalar
+        /// The number of contacts before them.
+        package let place: Int
+        package let count: Int
+
+        package init(first: Unicode.Scalar, place: Int, count: Int) {
+            (self.first, self.place, self.count) = (first, place, count)
+        }
+    }
+
+    /// The place behind a contact, from which a page is found without reading all contacts before it.
+    package struct Mark: Sendable, Equatable {
+        /// The number of contacts up to this one.
+        package let place: Int
+        package let sortName: String
+        package let contact: String
+
+        package init(place: Int, sortName: String, contact: String) {
+            (self.place, self.sortName, self.contact) = (place, sortName, contact)
+        }
+    }
+
+    /// In the order of the contacts.
+    package let letters: [Letter]
+    /// The places behind each thousandth contact.
+    package let marks: [Mark]
+
+    package init(letters: [Letter], marks: [Mark]) {
+        (self.letters, self.marks) = (letters, marks)
+    }
+
+    /// The last mark that is not behind the first `count` contacts; `nil` for the first contact.
+    package func mark(before count: Int) -> Mark? {
+        let number = marks.partitioningIndex { $0.place > count }
+        return number > 0 ? marks[number - 1] : nil
+    }
+
+    /// The number of all contacts.
+    package var count: Int { letters.last.map { $0.place + $0.count } ?? 0 }
+}
+
+extension Array {
+    /// The first place whose element is in the second part of the array; `count` if none is.
+    ///
+    /// - Parameter isInSecondPart: true for all elements from a place on.
+    fileprivate func partitioningIndex(where isInSecondPart: (Element) -> Bool) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if isInSecondPart(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}
+
 /// One page of the contacts of a store.
 public struct StoredContactPage: Sendable {
-    /// The contacts in the order of their names.
+    /// The contacts in the order of their names. Those that a search found are in the order of the words that it found.
     public var contacts: [StoredContact]
     /// The value of `after` for the next page; `nil` on the last page.
     public var next: String?

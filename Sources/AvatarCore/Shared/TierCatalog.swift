@@ -67,11 +67,11 @@ package struct TierCatalog: Sendable {
 
     /// Adds the page of `TierLayout.records` after `position`. Keys of other forms do not count, and URLs that are out of order
     /// are not found.
-    package mutating func add(_ page: SharedTierPage) {
-        isComplete = !page.isTruncated
+    package mutating func add(_ keys: [String], isTruncated: Bool) {
+        isComplete = !isTruncated
         var entries: [Entry] = []
         var last: (url: TierURL, place: Int)?
-        for (place, key) in page.keys.enumerated() {
+        for (place, key) in keys.enumerated() {
             guard let (url, generation) = TierLayout.record(key), last?.url != url else { continue }
             last = (url, place)
             // The records of a URL may go on from the page before, and the newest one came first.
@@ -79,10 +79,10 @@ package struct TierCatalog: Sendable {
         }
         entries.reserveCapacity(entries.count)
         if !entries.isEmpty { pages.append(entries) }
-        position = page.keys.last ?? position
+        position = keys.last ?? position
         end = last?.url ?? end
         // All older records of the last URL are of no use: a URL may have 100,000 of them.
-        if let last, page.keys.count - last.place > Self.longestTail {
+        if let last, keys.count - last.place > Self.longestTail {
             position = max(TierLayout.records(of: last.url) + "z", position ?? "")
         }
     }

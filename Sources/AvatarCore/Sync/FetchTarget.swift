@@ -33,6 +33,8 @@ package struct FetchTarget: Sendable {
     package var isRefresh = false
     /// Whether the store must keep nothing of the image and use nothing it has of it, partial downloads included.
     package var isTransient = false
+    /// As `OriginRequest.namedOrigin`.
+    package var namedOrigin: String?
     /// The contacts that use the image.
     package var owners: [String] = []
     /// Whether its contact has another candidate, should the origin answer 404 or 410.

@@ -42,6 +42,8 @@ package struct HostTurn: Hashable, Sendable {
     package var host = ""
     /// When it began, and the requests to the host under way by then, itself included.
     package var (began, active) = (Duration.zero, 1)
+    /// Whether the host is known to answer over HTTP/2.
+    package var isMultiplexed = false
     /// When it gave way to another machine that asks the origin for the same image; `nil`: it did not.
     package var yielded: ContinuousClock.Instant?
 

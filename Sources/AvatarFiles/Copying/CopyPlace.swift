@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarFileSystem
 
 #if canImport(Glibc)
 import Glibc
@@ -10,6 +11,8 @@ import Darwin
 struct CopyPlace {
     /// The paths of the new store.
     let layout: StoreLayout
+    /// The file system of those paths.
+    let fileSystem: any FileSystem
     /// A directory that must hold nothing else; `nil` for none.
     let directory: String?
     /// The id of the store to restore: its own caches may be there already. `nil` for another copy, or if it is unknown.
@@ -32,7 +35,7 @@ struct CopyPlace {
     /// Whether a killed process left unfinished work here, provided that no process holds the mark.
     ///
     /// A mark without an unfinished index means that the process had just begun, or was done.
-    var isLeftOver: Bool { Directory.exists(markPath) && Directory.exists(indexPath) }
+    var isLeftOver: Bool { fileSystem.exists(markPath) && fileSystem.exists(indexPath) }
 
     /// Checks that the destination is free.
     ///
@@ -56,10 +59,10 @@ struct CopyPlace {
     /// - Throws: `notEmpty` if an index, or a journal or log of one, is there.
     func requireNoIndex() throws(AvatarStoreError) {
         // SQLite would apply the leftover log of another index to the new one.
-        guard !Directory.exists(layout.indexPath) else {
+        guard !fileSystem.exists(layout.indexPath) else {
             throw AvatarStoreError(.notEmpty, "\"\(layout.indexPath)\" exists already. Choose an empty destination.")
         }
-        let logs = ["-wal", "-shm", "-journal"].map { layout.indexPath + $0 }.filter(Directory.exists)
+        let logs = ["-wal", "-shm", "-journal"].map { layout.indexPath + $0 }.filter { fileSystem.exists($0) }
         guard logs.isEmpty else {
             let paths = logs.map { "\"\($0)\"" }.joined(separator: " and ")
             throw AvatarStoreError(
@@ -75,12 +78,12 @@ struct CopyPlace {
     func isOwnRoot(of storageClass: StorageClass) throws(AvatarStoreError) -> Bool {
         guard let storeID else { return false }
         let (root, staging) = (layout.root(of: storageClass), layout.staging(of: storageClass))
-        guard let owner = try RootMark.owner(ofRoot: root, in: staging) else { return false }
+        guard let owner = try RootMark.owner(ofRoot: root, in: staging, on: fileSystem) else { return false }
         guard owner == storeID else {
             throw AvatarStoreError(
                 .unusableRoot,
-                "\"\(root)\" belongs to another store than this backup. Move \(layout.movablePaths(of: storageClass)) away, then "
-                    + "run the command again."
+                "\"\(root)\" belongs to another store than this backup. Move \(layout.movablePaths(of: storageClass, on: fileSystem)) away, "
+                    + "then run the command again."
             )
         }
         return storageClass == .caches
@@ -98,7 +101,7 @@ struct CopyPlace {
         throw AvatarStoreError(
             .notEmpty,
             "\"\(layout.root(of: storageClass))\" is not empty: it holds \"\(name)\"\(names.count > 1 ? " and more" : ""). "
-                + "Choose an empty destination, or move \(layout.movablePaths(of: storageClass)) away."
+                + "Choose an empty destination, or move \(layout.movablePaths(of: storageClass, on: fileSystem)) away."
         )
     }
 
@@ -123,7 +126,7 @@ struct CopyPlace {
     /// - Throws: `unusableRoot` if it is a file or a symbolic link; `storage` or `readOnly` if it cannot be read.
     private func names(in path: String) throws(AvatarStoreError) -> [String] {
         do throws(SystemCallError) {
-            return try Directory(opening: path).names()
+            return try Directory(opening: path, on: fileSystem).names()
         } catch {
             if error.number == ENOENT { return [] }
             guard error.number != ENOTDIR && error.number != ELOOP else {
@@ -140,14 +143,17 @@ struct CopyPlace {
     ///
     /// - Parameter marked: The storage classes whose roots the unfinished store has claimed. Other roots are not touched.
     func clear(marked: Set<StorageClass>) throws(SystemCallError) {
-        for storageClass in marked where Directory.exists(layout.root(of: storageClass)) {
-            let root = try Directory(opening: layout.root(of: storageClass))
+        for storageClass in marked where fileSystem.exists(layout.root(of: storageClass)) {
+            let root = try Directory(opening: layout.root(of: storageClass), on: fileSystem)
             for name in try root.names() { try root.removeFolder(name) }
-            guard Directory.exists(layout.staging(of: storageClass)) else { continue }
-            RootMark(of: root, in: try Directory(opening: layout.staging(of: storageClass))).remove()
+            let staging = layout.staging(of: storageClass)
+            guard fileSystem.exists(staging) else { continue }
+            RootMark(of: root, in: try Directory(opening: staging, on: fileSystem)).remove()
         }
         for path in [journalPath, indexPath] {
-            guard unlink(path) == 0 || errno == ENOENT else { throw SystemCallError("unlink", path) }
+            guard fileSystem.unlinkat(AT_FDCWD, path, 0) == 0 || errno == ENOENT else {
+                throw SystemCallError("unlink", path)
+            }
         }
     }
 }
@@ -162,70 +168,92 @@ final class UnfinishedMark {
     private let path: String
     /// The descriptor of the mark. Closing it releases the lock, also when the process is killed.
     private let lock: Int32
+    /// The file system of the mark.
+    private let fileSystem: any FileSystem
 
     /// Creates and locks the mark at `path`, or takes over that of a dead process.
     ///
     /// - Throws: `busy` if another process holds it; `notEmpty` if a dead process left it for other roots.
-    static func take(_ path: String, roots: String) throws(AvatarStoreError) -> UnfinishedMark {
+    static func take(
+        _ path: String,
+        on fileSystem: any FileSystem,
+        roots: String
+    ) throws(AvatarStoreError) -> UnfinishedMark {
         while true {
-            if let mark = try takeOnce(path, roots) { return mark }
+            if let mark = try takeOnce(path, fileSystem, roots) { return mark }
         }
     }
 
     /// A mark that is open and locked.
-    private init(path: String, lock: Int32, wasThere: Bool) {
+    private init(path: String, lock: Int32, on fileSystem: any FileSystem, wasThere: Bool) {
         self.path = path
+        self.fileSystem = fileSystem
         self.lock = lock
         self.wasThere = wasThere
     }
 
     deinit {
-        close(lock)
+        fileSystem.close(lock)
     }
 
     /// Removes the mark, once the store is finished or cleared.
     func remove() {
         // If this fails, the mark stays beside a finished index, where it is ignored, or the next attempt clears it.
-        unlink(path)
+        fileSystem.unlinkat(AT_FDCWD, path, 0)
     }
 
     /// - Returns: `nil` if another process removed the mark between opening and locking it.
-    private static func takeOnce(_ path: String, _ roots: String) throws(AvatarStoreError) -> UnfinishedMark? {
-        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    private static func takeOnce(
+        _ path: String,
+        _ fileSystem: any FileSystem,
+        _ roots: String
+    ) throws(AvatarStoreError) -> UnfinishedMark? {
+        let file = fileSystem.openat(AT_FDCWD, path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600)
         guard file >= 0 else { throw SystemCallError("open", path).storeError }
         do throws(AvatarStoreError) {
-            guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
+            guard fileSystem.lock(file, LOCK_EX | LOCK_NB) == 0 else {
                 throw AvatarStoreError(
                     .busy,
                     "Another process is making a backup or a restore at \"\(path)\". Wait for it to finish."
                 )
             }
-            if try isNamed(file, path) {
-                return UnfinishedMark(path: path, lock: file, wasThere: try claim(file, path: path, roots: roots))
+            if try isNamed(file, path, fileSystem) {
+                let wasThere = try claim(file, path: path, on: fileSystem, roots: roots)
+                return UnfinishedMark(path: path, lock: file, on: fileSystem, wasThere: wasThere)
             }
         } catch {
-            close(file)
+            fileSystem.close(file)
             throw error
         }
-        close(file)
+        fileSystem.close(file)
         return nil
     }
 
     /// Whether the open `file` is still the one at `path`. Its former owner may have removed it before the lock was
     /// taken.
-    private static func isNamed(_ file: Int32, _ path: String) throws(AvatarStoreError) -> Bool {
+    private static func isNamed(
+        _ file: Int32,
+        _ path: String,
+        _ fileSystem: any FileSystem
+    ) throws(AvatarStoreError) -> Bool {
         var opened = stat()
         var named = stat()
-        guard fstat(file, &opened) == 0 else { throw SystemCallError("stat", path).storeError }
-        return lstat(path, &named) == 0 && opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
+        guard fileSystem.fstat(file, &opened) == 0 else { throw SystemCallError("stat", path).storeError }
+        return fileSystem.fstatat(AT_FDCWD, path, &named, AT_SYMLINK_NOFOLLOW) == 0
+            && opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
     }
 
     /// Writes the roots into the mark.
     ///
     /// - Returns: true if the mark held the same roots already.
-    private static func claim(_ file: Int32, path: String, roots: String) throws(AvatarStoreError) -> Bool {
+    private static func claim(
+        _ file: Int32,
+        path: String,
+        on fileSystem: any FileSystem,
+        roots: String
+    ) throws(AvatarStoreError) -> Bool {
         let bytes = [UInt8](unsafeUninitializedCapacity: 16_384) { buffer, count in
-            count = max(0, pread(file, buffer.baseAddress, buffer.count, 0))
+            count = max(0, fileSystem.pread(file, buffer.baseAddress, buffer.count, 0))
         }
         let wanted = Array(roots.utf8)
         if bytes == wanted { return true }
@@ -238,11 +266,13 @@ final class UnfinishedMark {
             )
         }
         do throws(SystemCallError) {
-            guard ftruncate(file, 0) == 0 else { throw SystemCallError("truncate", path) }
+            guard fileSystem.ftruncate(file, 0) == 0 else { throw SystemCallError("truncate", path) }
             try wanted.withUnsafeBufferPointer { (bytes) throws(SystemCallError) in
-                try LocalFileSystem().write(UnsafeRawBufferPointer(bytes), to: file, at: 0, named: path)
+                try fileSystem.write(UnsafeRawBufferPointer(bytes), to: file, at: 0, named: path)
             }
         } catch {
+            // Nothing else was made yet, here or by the process that left the mark.
+            fileSystem.unlinkat(AT_FDCWD, path, 0)
             throw error.storeError
         }
         return false

@@ -1,4 +1,5 @@
 package import AvatarCore
+import AvatarFileSystem
 
 #if canImport(Glibc)
 import Glibc
@@ -18,20 +19,20 @@ package final class FileCopier {
     private let target: Directory
     /// The permissions of copied files. A hard link keeps those of the original.
     private let fileMode: UInt32
-    /// The file calls.
-    private let fileSystem: any FileSystem
     /// Folders of the target that exist already.
     private var folders: Set<String> = []
     /// Whether the target accepts hard links, as far as is known.
     private var canLink = true
 
     /// Copies from `source` to `target`; copied files get the permissions `fileMode`.
-    package init(from source: StoredFiles, to target: Directory, fileMode: UInt32, fileSystem: any FileSystem) {
+    package init(from source: StoredFiles, to target: Directory, fileMode: UInt32) {
         self.source = source
         self.target = target
         self.fileMode = fileMode
-        self.fileSystem = fileSystem
     }
+
+    /// The file calls on the target.
+    private var fileSystem: any FileSystem { target.fileSystem }
 
     /// The result of copying one file.
     package enum Outcome: Sendable {
@@ -49,14 +50,14 @@ package final class FileCopier {
     ///
     /// - Throws: `AvatarStoreError` for an error of the disk; `CancellationError`.
     package func take(_ file: FileRecord) throws -> Outcome {
-        guard source.contains(file) else { return .missing }
+        guard try source.contains(file) else { return .missing }
         do {
             try makeFolders(of: file.path)
             if canLink, try link(file.path) { return .taken }
             return try copyBytes(of: file) ? .taken : .missing
         } catch let error as SystemCallError {
             if error.number == EEXIST { return .takenBefore }
-            if error.isNotHeld, !source.contains(file) { return .missing }
+            if error.isNotHeld, try !source.contains(file) { return .missing }
             throw error.storeError
         }
     }
@@ -113,10 +114,10 @@ package final class FileCopier {
     private func copyBytes(of file: FileRecord) throws -> Bool {
         let path = source.path(of: file)
         let original = try open(file.path, in: source.root, flags: O_RDONLY | O_NOFOLLOW)
-        defer { close(original) }
+        defer { source.root.fileSystem.close(original) }
         let copy = try open(file.path, in: target, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
-        defer { close(copy) }
-        let bytes = FileSource(original, byteCount: file.sizeBytes, path: path)
+        defer { fileSystem.close(copy) }
+        let bytes = FileSource(original, byteCount: file.sizeBytes, path: path, on: source.root.fileSystem)
         var length = 0
         while true {
             try Task.checkCancellation()
@@ -131,14 +132,14 @@ package final class FileCopier {
             try drop(file.path)
             return false
         }
-        FileLabel(of: original)?.write(to: copy)
+        FileLabel(of: original, on: source.root.fileSystem)?.write(to: copy, on: fileSystem)
         return true
     }
 
     /// Opens `path` in `directory` without following links. A new file gets the permissions `fileMode`.
     private func open(_ path: String, in directory: Directory, flags: Int32) throws(SystemCallError) -> Int32 {
         try directory.withFolder(of: path) { (folder, name) throws(SystemCallError) in
-            try fileSystem.open(name, in: folder, flags: flags, mode: fileMode)
+            try directory.fileSystem.open(name, in: folder, flags: flags, mode: fileMode)
         }
     }
 }

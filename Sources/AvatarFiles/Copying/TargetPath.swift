@@ -1,4 +1,5 @@
 package import AvatarCore
+package import AvatarFileSystem
 import CAvatarSystem
 
 #if canImport(Glibc)
@@ -16,12 +17,17 @@ extension Directory {
     ///
     /// - Parameters:
     ///   - path: An absolute path.
+    ///   - fileSystem: The file system of the path.
     ///   - mode: The permissions of directories that are created; `nil` to create none.
     /// - Returns: `nil` if the directory is missing and `mode` is `nil`.
     /// - Throws: `unusableRoot` for a file, and for a link that is not followed; `readOnly`, `diskFull` or `storage` if a
     ///   directory cannot be created or opened.
-    package static func openTarget(_ path: String, mode: UInt32?) throws(AvatarStoreError) -> Directory? {
-        var walk = try TargetWalk(path)
+    package static func openTarget(
+        _ path: String,
+        on fileSystem: any FileSystem,
+        mode: UInt32?
+    ) throws(AvatarStoreError) -> Directory? {
+        var walk = try TargetWalk(path, on: fileSystem)
         return try walk.run(mode: mode)
     }
 }
@@ -34,16 +40,18 @@ package struct TargetAccess: Sendable {
     package let isOpenToAll: Bool
 
     /// The access to the directory at `path`; `nil` if it is missing or something else.
-    package init?(ofDirectory path: String) {
+    package init?(ofDirectory path: String, on fileSystem: any FileSystem) {
         var information = stat()
-        guard lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFDIR else { return nil }
+        guard fileSystem.fstatat(AT_FDCWD, path, &information, AT_SYMLINK_NOFOLLOW) == 0,
+            information.st_mode & S_IFMT == S_IFDIR
+        else { return nil }
         (owner, isOpenToAll) = (information.st_uid, information.st_mode & S_IWOTH != 0)
     }
 
     /// The access to an open directory; `nil` if the system refuses to tell.
     package init?(_ directory: Directory) {
         var information = stat()
-        guard fstat(directory.descriptor, &information) == 0 else { return nil }
+        guard directory.fileSystem.fstat(directory.descriptor, &information) == 0 else { return nil }
         (owner, isOpenToAll) = (information.st_uid, information.st_mode & S_IWOTH != 0)
     }
 
@@ -71,17 +79,20 @@ private struct TargetWalk {
     private static let mostLinks = 40
 
     /// Begins at the root directory.
-    init(_ path: String) throws(AvatarStoreError) {
+    init(_ path: String, on fileSystem: any FileSystem) throws(AvatarStoreError) {
         self.path = path
         rest = Self.parts(of: path)
-        folder = try Self.root()
+        folder = try Self.root(of: fileSystem)
     }
 
-    private static func root() throws(AvatarStoreError) -> Directory {
-        let descriptor = open("/", passing | O_DIRECTORY | O_CLOEXEC)
+    private static func root(of fileSystem: any FileSystem) throws(AvatarStoreError) -> Directory {
+        let descriptor = fileSystem.openat(AT_FDCWD, "/", passing | O_DIRECTORY, 0)
         guard descriptor >= 0 else { throw SystemCallError("open", "/").storeError }
-        return Directory(path: "/", descriptor: descriptor)
+        return Directory(path: "/", descriptor: descriptor, on: fileSystem)
     }
+
+    /// The file calls.
+    private var fileSystem: any FileSystem { folder.fileSystem }
 
     private static func parts(of path: String) -> [Substring] {
         path.split(separator: "/").filter { $0 != "." }.reversed()
@@ -91,17 +102,17 @@ private struct TargetWalk {
     mutating func run(mode: UInt32?) throws(AvatarStoreError) -> Directory? {
         while let name = rest.popLast().map(String.init) {
             let isLast = rest.isEmpty
-            let flags = (isLast ? O_RDONLY : Self.passing) | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
-            var descriptor = openat(folder.descriptor, name, flags)
+            let flags = (isLast ? O_RDONLY : Self.passing) | O_DIRECTORY | O_NOFOLLOW
+            var descriptor = fileSystem.openat(folder.descriptor, name, flags, 0)
             if descriptor < 0, errno == ENOENT {
                 guard let mode else { return nil }
-                guard mkdirat(folder.descriptor, name, mode_t(mode)) == 0 || errno == EEXIST else {
+                guard fileSystem.mkdirat(folder.descriptor, name, mode) == 0 || errno == EEXIST else {
                     throw SystemCallError("mkdir", path(of: name)).storeError
                 }
-                descriptor = openat(folder.descriptor, name, flags)
+                descriptor = fileSystem.openat(folder.descriptor, name, flags, 0)
             }
             if descriptor >= 0 {
-                folder = Directory(path: isLast ? path : path(of: name), descriptor: descriptor)
+                folder = Directory(path: isLast ? path : path(of: name), descriptor: descriptor, on: fileSystem)
                 continue
             }
             // Linux reports a link as ENOTDIR, other systems as ELOOP.
@@ -116,7 +127,7 @@ private struct TargetWalk {
     /// - Throws: `unusableRoot` for a file, and for a link that is not followed.
     private mutating func follow(_ name: String, isLast: Bool) throws(AvatarStoreError) {
         var link = stat()
-        guard fstatat(folder.descriptor, name, &link, AT_SYMLINK_NOFOLLOW) == 0 else {
+        guard fileSystem.fstatat(folder.descriptor, name, &link, AT_SYMLINK_NOFOLLOW) == 0 else {
             throw SystemCallError("stat", path(of: name)).storeError
         }
         guard link.st_mode & S_IFMT == S_IFLNK else { throw Directory.notADirectory(path) }
@@ -130,20 +141,22 @@ private struct TargetWalk {
         }
         linkCount += 1
         guard linkCount <= Self.mostLinks else { throw SystemCallError("open", path, number: ELOOP).storeError }
-        var target = [UInt8](repeating: 0, count: Int(PATH_MAX))
-        let count = readlinkat(folder.descriptor, name, &target, target.count)
-        guard count >= 0 else { throw SystemCallError("readlink", path(of: name)).storeError }
-        guard let text = String(validating: target[..<count], as: UTF8.self) else {
+        guard let target = fileSystem.readlinkat(folder.descriptor, name) else {
+            throw SystemCallError("readlink", path(of: name)).storeError
+        }
+        guard let text = String(validating: target, as: UTF8.self) else {
             throw SystemCallError("open", path(of: name), number: EILSEQ).storeError
         }
         rest += Self.parts(of: text)
-        if text.hasPrefix("/") { folder = try Self.root() }
+        if text.hasPrefix("/") { folder = try Self.root(of: fileSystem) }
     }
 
     /// Whether only root and the user of this process can change or replace the link, which is in `folder`.
     private func isSafe(_ link: stat) throws(AvatarStoreError) -> Bool {
         var parent = stat()
-        guard fstat(folder.descriptor, &parent) == 0 else { throw SystemCallError("stat", folder.path).storeError }
+        guard fileSystem.fstat(folder.descriptor, &parent) == 0 else {
+            throw SystemCallError("stat", folder.path).storeError
+        }
         // In a sticky directory, such as /tmp, a user renames only files of their own.
         let isProtected = parent.st_mode & (S_IWGRP | S_IWOTH) == 0 || parent.st_mode & S_ISVTX != 0
         return isProtected && TargetAccess.isTrusted(parent.st_uid) && TargetAccess.isTrusted(link.st_uid)

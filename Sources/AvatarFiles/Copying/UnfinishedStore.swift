@@ -1,5 +1,5 @@
 package import AvatarCore
-import CAvatarSystem
+package import AvatarFileSystem
 
 #if canImport(Glibc)
 import Glibc
@@ -39,10 +39,14 @@ package final class UnfinishedStore {
     /// Whether the index has its final name.
     private var isStore = false
 
+    /// The file calls.
+    private var fileSystem: any FileSystem { place.fileSystem }
+
     /// Claims the destination, and clears the leftovers of a killed process.
     ///
     /// - Parameters:
     ///   - layout: The paths of the new store.
+    ///   - fileSystem: The file system of those paths.
     ///   - directory: A directory that must hold nothing else. Default: none.
     ///   - storeID: The id of a store to restore, whose own caches may be there without an index. Default: none may be.
     ///   - fileMode: The permissions of new files, which decide those of new folders.
@@ -50,13 +54,14 @@ package final class UnfinishedStore {
     ///   there; nothing is changed then. `unusableRoot`, `readOnly`, `diskFull` or `storage` for other failures.
     package init(
         _ layout: StoreLayout,
+        on fileSystem: any FileSystem,
         aloneIn directory: String? = nil,
         restoring storeID: String? = nil,
         fileMode: UInt32
     ) throws {
-        let place = CopyPlace(layout: layout, directory: directory, storeID: storeID)
+        let place = CopyPlace(layout: layout, fileSystem: fileSystem, directory: directory, storeID: storeID)
         try place.requireFree(isLeftOver: place.isLeftOver)
-        var folders = MadeFolders()
+        var folders = MadeFolders(on: fileSystem)
         mode = FileStore.directoryMode(for: fileMode)
         do {
             opened = [try folders.open(layout.indexDirectory, mode: mode)]
@@ -73,16 +78,16 @@ package final class UnfinishedStore {
     /// Whether a backup or restore to `layout` is running or was interrupted.
     ///
     /// The next backup or restore to the same place clears the leftovers and starts over.
-    package static func isBegun(at layout: StoreLayout) -> Bool {
-        let place = CopyPlace(layout: layout, directory: nil)
-        return place.isLeftOver && !Directory.exists(layout.indexPath)
+    package static func isBegun(at layout: StoreLayout, on fileSystem: any FileSystem) -> Bool {
+        let place = CopyPlace(layout: layout, fileSystem: fileSystem, directory: nil)
+        return place.isLeftOver && !fileSystem.exists(layout.indexPath)
     }
 
     /// Takes the mark, and clears the files of a killed process. `isLeftOver` says whether there were any.
     ///
     /// - Throws: `busy` if another process is at work there; `notEmpty` if the place is in use.
     private static func takeMark(_ place: CopyPlace) throws -> (UnfinishedMark, isLeftOver: Bool) {
-        let mark = try UnfinishedMark.take(place.markPath, roots: place.roots)
+        let mark = try UnfinishedMark.take(place.markPath, on: place.fileSystem, roots: place.roots)
         let isLeftOver = mark.wasThere && place.isLeftOver
         do {
             // Checked again, now that the lock keeps other processes out.
@@ -108,7 +113,7 @@ package final class UnfinishedStore {
         let root = try folders.open(place.layout.root(of: storageClass), mode: mode)
         let staging = try folders.open(place.layout.staging(of: storageClass), mode: mode)
         opened += [root, staging]
-        if !RootMark.exists(ofRoot: root.path, in: staging.path) { marked.insert(storageClass) }
+        if !RootMark.exists(ofRoot: root.path, in: staging.path, on: fileSystem) { marked.insert(storageClass) }
         let wasUnclaimed = try RootMark(of: root, in: staging).claim(id)
         if !wasUnclaimed, storageClass == .caches { _ = try StoredFiles(root: root).removePublishedFiles() }
         return root
@@ -117,16 +122,16 @@ package final class UnfinishedStore {
     /// Makes everything durable and gives the index its final name. On return the store is complete and durable.
     ///
     /// - Throws: `notEmpty` if an index has appeared meanwhile; `diskFull`, `readOnly` or `storage`.
-    package func finish(_ fileSystem: any FileSystem) throws {
+    package func finish() throws {
         do {
             try synchronizeFileSystems()
-            try synchronize(indexPath, fileSystem)
+            try synchronize(indexPath)
             // An index made meanwhile by another program would be unusable: the roots are claimed by this store.
             try place.requireNoIndex()
             try fileSystem.rename(indexPath, in: AT_FDCWD, to: place.layout.indexPath, in: AT_FDCWD)
             isStore = true
             mark.remove()
-            try synchronize(place.layout.indexDirectory, fileSystem)
+            try synchronize(place.layout.indexDirectory)
         } catch let error as SystemCallError {
             throw error.storeError
         }
@@ -137,18 +142,20 @@ package final class UnfinishedStore {
         var done: Set<dev_t> = []
         for directory in opened {
             var information = stat()
-            guard fstat(directory.descriptor, &information) == 0 else { throw SystemCallError("stat", directory.path) }
+            guard fileSystem.fstat(directory.descriptor, &information) == 0 else {
+                throw SystemCallError("stat", directory.path)
+            }
             guard done.insert(information.st_dev).inserted else { continue }
-            guard avatar_sync_file_system(directory.descriptor) == 0 else {
+            guard fileSystem.syncfs(directory.descriptor) == 0 else {
                 throw SystemCallError("syncfs", directory.path)
             }
         }
     }
 
     /// Makes the file or folder at `path` durable.
-    private func synchronize(_ path: String, _ fileSystem: any FileSystem) throws(SystemCallError) {
+    private func synchronize(_ path: String) throws(SystemCallError) {
         let file = try fileSystem.open(path, in: AT_FDCWD, flags: O_RDONLY, mode: 0)
-        defer { close(file) }
+        defer { fileSystem.close(file) }
         try fileSystem.synchronize(file, named: path)
     }
 
@@ -170,17 +177,24 @@ package final class UnfinishedStore {
 struct MadeFolders {
     /// Parents come before their subfolders, because `remove` goes backwards.
     private var paths: [String] = []
+    /// The file calls.
+    private let fileSystem: any FileSystem
+
+    /// Has created no folder of `fileSystem` yet.
+    init(on fileSystem: any FileSystem) {
+        self.fileSystem = fileSystem
+    }
 
     /// Opens the folder `path`; creates it and its parents if they are missing, and remembers which ones it created.
     mutating func open(_ path: String, mode: UInt32) throws(AvatarStoreError) -> Directory {
         var missing: [String] = []
         var parent = path
-        while parent.utf8.count > 1, !Directory.exists(parent) {
+        while parent.utf8.count > 1, !fileSystem.exists(parent) {
             missing.append(parent)
             parent = parent.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(parent[..<$0]) } ?? ""
         }
         paths += missing.reversed()
-        return try Directory.makeRoot(path, mode: mode, allowsNetwork: true)
+        return try Directory.makeRoot(path, on: fileSystem, mode: mode, allowsNetwork: true)
     }
 
     /// Adds folders that a killed process may have created.
@@ -190,6 +204,6 @@ struct MadeFolders {
 
     /// Removes the folders that are empty.
     func remove() {
-        for path in paths.reversed() { rmdir(path) }
+        for path in paths.reversed() { fileSystem.unlinkat(AT_FDCWD, path, AT_REMOVEDIR) }
     }
 }

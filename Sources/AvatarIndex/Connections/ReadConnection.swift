@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarFileSystem
 import AvatarSQLite
 
 /// One connection for reading, with its prepared statements. One thread at a time uses it.
@@ -36,14 +37,21 @@ final class ReadConnection: RowSource {
     /// - Parameter opensForWriting: whether SQLite opens the file for writing too. Nothing is written to it all the same.
     ///   Default: no.
     /// - Throws: `foreignIndex` if `path` is not a regular file; `storage` if it cannot be opened.
-    init(path: String, isImmutable: Bool, busyTimeoutSeconds: Int, opensForWriting: Bool = false) throws {
-        try IndexFile.requireRegular(at: path)
+    init(
+        path: String,
+        on fileSystem: any FileSystem,
+        isImmutable: Bool,
+        busyTimeoutSeconds: Int,
+        opensForWriting: Bool = false
+    ) throws {
+        try IndexFile.requireRegular(at: path, on: fileSystem)
         self.isImmutable = isImmutable
         connection = try AvatarStoreError.translating("opening it for reading") {
             let connection = try Connection(
                 path: path,
                 access: isImmutable ? .immutable : opensForWriting ? .readWriteExisting : .readOnly,
-                busyTimeoutMilliseconds: 1000 * busyTimeoutSeconds
+                busyTimeoutMilliseconds: 1000 * busyTimeoutSeconds,
+                vfs: fileSystem.databaseVFS
             )
             if opensForWriting { try connection.keepLogOnClose() }
             return connection

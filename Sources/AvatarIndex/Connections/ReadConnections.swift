@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarFileSystem
 import Dispatch
 import Synchronization
 
@@ -11,6 +12,8 @@ final class ReadConnections: Sendable {
     private let slots: [Slot]
     /// The path of the database file.
     private let path: String
+    /// The file system of the file.
+    private let fileSystem: any FileSystem
     /// Whether the disk cannot be written, so that the file is read without locks.
     let isImmutable: Bool
     /// The time in seconds that a read waits for another process's lock.
@@ -28,11 +31,13 @@ final class ReadConnections: Sendable {
     init(
         _ first: ReadConnection? = nil,
         path: String,
+        on fileSystem: any FileSystem,
         isImmutable: Bool,
         count: Int,
         busyTimeoutSeconds: Int
     ) throws {
         self.path = path
+        self.fileSystem = fileSystem
         self.isImmutable = isImmutable
         self.busyTimeoutSeconds = busyTimeoutSeconds
         let others = (1..<max(1, count)).map { _ in Slot() }
@@ -96,13 +101,13 @@ final class ReadConnections: Sendable {
             let result = try slot.connection.withLockIfAvailable { connection in
                 slot.isInUse.store(true, ordering: .relaxed)
                 defer { slot.isInUse.store(false, ordering: .relaxed) }
-                return try body(open(&connection), slot)
+                return try body(self.open(&connection), slot)
             }
             if let result { return result }
         }
         let slot = slots[Int.random(in: slots.indices)]
         return try slot.connection.withLock { connection in
-            try body(open(&connection), slot)
+            try body(self.open(&connection), slot)
         }
     }
 
@@ -118,6 +123,7 @@ final class ReadConnections: Sendable {
         if let connection { return connection }
         let opened = try ReadConnection(
             path: path,
+            on: fileSystem,
             isImmutable: isImmutable,
             busyTimeoutSeconds: busyTimeoutSeconds
         )

@@ -59,6 +59,18 @@ struct WALIndex: Sendable {
     }
 }
 
+/// A state of the index as its readers see it. Equal moments have the same content.
+package struct ReadMoment: Equatable, Sendable {
+    private let walIndex: WALIndex
+    private let state: WALIndex.State
+
+    /// The state that a read by `connection` finds or a later one; `nil` if it cannot be told from others.
+    init?(of connection: ReadConnection) {
+        guard let walIndex = connection.walIndex, let state = walIndex.state() else { return nil }
+        (self.walIndex, self.state) = (walIndex, state)
+    }
+}
+
 extension WALIndex: Equatable {
     /// Equal addresses mean the same mapping. A file that was closed and opened again may be mapped elsewhere.
     static func == (left: WALIndex, right: WALIndex) -> Bool { left.words == right.words }

@@ -48,7 +48,13 @@ extension AvatarIndex {
     /// - Parameter fileMode: the permission bits of the copy.
     /// - Throws: as `IndexCopy.make`.
     package func copy(to path: String, fileMode: UInt32) throws -> IndexCopy {
-        try IndexCopy.make(of: self.path, isImmutable: readers.isImmutable, at: path, fileMode: fileMode)
+        try IndexCopy.make(
+            of: self.path,
+            on: fileSystem,
+            isImmutable: readers.isImmutable,
+            at: path,
+            fileMode: fileMode
+        )
     }
 
     /// All rows of the entry for `key`, from one snapshot; `nil` if it does not exist.

@@ -1,4 +1,5 @@
 import AvatarCore
+package import AvatarFileSystem
 import AvatarSQLite
 import AvatarFoundation
 
@@ -13,20 +14,22 @@ package final class IndexCopy: Sendable {
     ///
     /// An older schema is brought up to date in the copy; nothing in the source changes.
     ///
+    /// - Parameter fileSystem: the file system of both paths.
     /// - Parameter isImmutable: the source is on a read-only disk, and has no WAL content.
     /// - Parameter fileMode: the permission bits of the copy.
     /// - Throws: `foreignIndex`, `newerIndex`, `damagedIndex`; `indexWasUpgraded` if another program upgraded the
     ///   source meanwhile; `diskFull`, `busy` and `storage`; `CancellationError`.
     package static func make(
         of source: String,
+        on fileSystem: any FileSystem,
         isImmutable: Bool,
         at path: String,
         fileMode: UInt32
     ) throws -> IndexCopy {
         do {
-            try IndexSnapshot.take(of: source, isImmutable: isImmutable, at: path, fileMode: fileMode)
+            try IndexSnapshot.take(of: source, on: fileSystem, isImmutable: isImmutable, at: path, fileMode: fileMode)
             return try AvatarStoreError.translating("copying it") {
-                let connection = try open(path)
+                let connection = try open(path, on: fileSystem)
                 try SchemaMigrator.migrate(connection)
                 // Another program may have upgraded the source a moment before.
                 try SchemaMigrator.requireUnchangedVersion(connection)
@@ -62,7 +65,7 @@ package final class IndexCopy: Sendable {
         }
     }
 
-    /// Closes the copy, which is then one plain file. It is not durable; `UnfinishedStore.finish(_:)` makes it so.
+    /// Closes the copy, which is then one plain file. It is not durable; `UnfinishedStore.finish()` makes it so.
     ///
     /// - Throws: an error of the index.
     package func close() throws {
@@ -73,8 +76,13 @@ package final class IndexCopy: Sendable {
     /// stopped.
     ///
     /// The temporary table `sought` is part of the connection, so it is not in the finished index.
-    private static func open(_ path: String) throws -> Connection {
-        let connection = try Connection(path: path, access: .readWrite, watched: CommitWatch.watched)
+    private static func open(_ path: String, on fileSystem: any FileSystem) throws -> Connection {
+        let connection = try Connection(
+            path: path,
+            access: .readWrite,
+            watched: CommitWatch.watched,
+            vfs: fileSystem.databaseVFS
+        )
         try connection.execute(
             """
             PRAGMA foreign_keys = ON;

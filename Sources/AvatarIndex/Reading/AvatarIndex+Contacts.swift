@@ -218,22 +218,42 @@ extension AvatarIndex {
                 guard let feed, feed.contains(sequence) else {
                     throw AvatarStoreError.number(sequence, isOutside: feed)
                 }
-                return try connection.rows(
+                var changes = try connection.rows(
                     """
                     SELECT sequence, key, kind, lower(hex(sha256)) AS digest, time_ms FROM content_change
                     WHERE sequence > ? ORDER BY sequence LIMIT ?
                     """,
                     [sequence, limit]
                 ) { AvatarChange($0) }
-                .map { change in
-                    var change = change
-                    change.contacts = try connection.rows(
-                        "SELECT contact FROM content_change_owner WHERE sequence = ? ORDER BY contact",
-                        [change.sequence]
-                    ) { $0.text("contact") }
-                    return change
-                }
+                try Self.addContacts(to: &changes, since: sequence, on: connection)
+                return changes
             }
+        }
+    }
+
+    /// Adds the contacts of `changes`, the next ones after `sequence`, and the sources that name them: one statement for all contacts
+    /// of the page, and one for the names of the sources.
+    private static func addContacts(
+        to changes: inout [AvatarChange],
+        since sequence: Int64,
+        on connection: ReadConnection
+    ) throws {
+        guard let last = changes.last else { return }
+        let names = try SourceNames(on: connection)
+        var place = 0
+        for owner in try connection.rows(
+            """
+            SELECT owner.sequence, owner.contact, coalesce(contact.named_by, 0) AS named_by FROM content_change_owner AS owner
+            LEFT JOIN contact ON contact.contact = owner.contact
+            WHERE owner.sequence > ? AND owner.sequence <= ? ORDER BY owner.sequence, owner.contact
+            """,
+            [sequence, last.sequence],
+            make: { ($0.integer("sequence"), $0.text("contact"), $0.integer("named_by", in: IndexNumber.lists)) }
+        ) {
+            while place < changes.count, changes[place].sequence < owner.0 { place += 1 }
+            guard place < changes.count, changes[place].sequence == owner.0 else { continue }
+            changes[place].contacts.append(owner.1)
+            if owner.2 != 0 { changes[place].sources[owner.1] = names[owner.2] }
         }
     }
 

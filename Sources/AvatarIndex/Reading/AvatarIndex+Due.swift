@@ -181,11 +181,13 @@ extension AvatarIndex {
 extension AvatarIndex {
     /// The latest failures and pauses of `host` (name and port). A host that the index lacks is healthy.
     package func health(of host: String) throws -> HostHealth {
-        try readers.read { connection in
-            try connection.firstRow("SELECT \(HostHealth.columns) FROM host WHERE name = ?", [host]) { HostHealth($0) }
-                ?? HostHealth()
+        try readers.lookUp { connection in
+            try connection.firstRow(Self.healthSQL, text: host) { HostHealth($0) } ?? HostHealth()
         }
     }
+
+    /// The query of `health(of:)`. Its parameter is the host.
+    private static let healthSQL = "SELECT \(HostHealth.columns) FROM host WHERE name = ?"
 
     /// The URL of the image of `host` (name and port) whose check failed last; `nil` if no check of its images failed.
     package func lastFailedURL(of host: String) throws -> String? {

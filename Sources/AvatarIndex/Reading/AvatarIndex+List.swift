@@ -1,4 +1,5 @@
 package import AvatarCore
+package import AvatarReports
 import AvatarSQLite
 
 extension AvatarIndex {

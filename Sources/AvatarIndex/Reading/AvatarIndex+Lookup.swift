@@ -24,7 +24,7 @@ extension AvatarIndex {
 
     /// The entry for `key` in full; `nil` if it does not exist.
     package func entry(for key: AvatarKey) throws -> AvatarEntry? {
-        try readers.read { connection in
+        try readers.lookUp { connection in
             try connection.firstRow(Self.entryByKeySQL, text: key.rawValue) { AvatarEntry($0) }
         }
     }
@@ -41,7 +41,7 @@ extension AvatarIndex {
 
     /// The entry for `key` in full, and whether an interrupted download of its image can be resumed.
     package func entryToFetch(for key: AvatarKey) throws -> (entry: AvatarEntry, isPartial: Bool)? {
-        try readers.read { connection in
+        try readers.lookUp { connection in
             try connection.firstRow(Self.entryToFetchSQL, text: key.rawValue) { row in
                 (AvatarEntry(row), row.bool("is_partial"))
             }
@@ -113,13 +113,13 @@ extension AvatarIndex {
 extension AvatarIndex {
     /// The interrupted download of the image for `key`; `nil` if it does not exist.
     package func partialDownload(of key: AvatarKey) throws -> PartialRecord? {
-        try readers.read { connection in
-            try connection.firstRow(
-                "SELECT \(PartialRecord.columns) FROM partial_download WHERE key = ?",
-                [key.rawValue]
-            ) { PartialRecord($0) }
+        try readers.lookUp { connection in
+            try connection.firstRow(Self.partialSQL, text: key.rawValue) { PartialRecord($0) }
         }
     }
+
+    /// The query of `partialDownload(of:)`. Its parameter is the key.
+    private static let partialSQL = "SELECT \(PartialRecord.columns) FROM partial_download WHERE key = ?"
 
     /// All interrupted downloads, the oldest first.
     package func partialDownloads() throws -> [PartialRecord] {

@@ -100,20 +100,30 @@ extension AvatarIndex {
 
     /// A page of the cards of `book` after `path`, in the order of their paths. An empty page is the last one.
     ///
-    /// - Parameter isUnread: only those that have to be read again.
+    /// - Parameters:
+    ///   - isUnread: only those that have to be read again.
+    ///   - texts: only those whose records hold one of these; `nil` for all. SQLite looks for each of them in the records of all cards,
+    ///     and copies none.
     package func cards(
         in book: Int64,
         after path: String,
         limit: Int,
-        isUnread: Bool = false
+        isUnread: Bool = false,
+        holding texts: [String]? = nil
     ) throws -> [SourceCard] {
-        try readers.read { connection in
+        var conditions = isUnread ? "AND (validator IS NULL OR is_pending) " : ""
+        if let texts {
+            let found = texts.indices.map { "instr(records, ?\($0 + 4)) > 0" }
+            conditions += "AND (\(found.isEmpty ? "0" : found.joined(separator: " OR "))) "
+        }
+        let values: [any Bindable] = [book, path, limit] + (texts ?? []).map { Array($0.utf8) }
+        return try readers.read { connection in
             try connection.rows(
                 """
                 SELECT path, validator, records, fault, is_pending FROM source_card
-                WHERE book = ? AND path > ? \(isUnread ? "AND (validator IS NULL OR is_pending) " : "")ORDER BY path LIMIT ?
+                WHERE book = ?1 AND path > ?2 \(conditions)ORDER BY path LIMIT ?3
                 """,
-                [book, path, limit],
+                values,
                 make: Self.card
             )
         }
@@ -129,6 +139,20 @@ extension AvatarIndex {
         }
     }
 
+    /// Numbers of which one is another if something was removed since that a list has: the contacts that `source` names, the links of all
+    /// contacts, the entries, and those with a file. Reads an index of each of these tables.
+    package func counts(besides source: SourceRecord) throws -> [Int64] {
+        try readers.read { connection in
+            try connection.snapshot {
+                try [
+                    connection.integer("SELECT count(*) FROM contact WHERE named_by & ? <> 0", [source.mask]),
+                    connection.integer("SELECT count(*) FROM owner"), connection.integer("SELECT count(*) FROM avatar"),
+                    connection.integer("SELECT count(file_id) FROM avatar"),
+                ].map { $0 ?? 0 }
+            }
+        }
+    }
+
     private static func card(_ row: borrowing Row) -> SourceCard {
         var card = SourceCard(
             path: row.text("path"),
@@ -138,5 +162,24 @@ extension AvatarIndex {
         )
         card.isPending = row.integer("is_pending") != 0
         return card
+    }
+}
+
+/// The names of the lists and address books, by their bits in `named_by`. There are at most 62.
+struct SourceNames {
+    /// In the order of their names.
+    private let all: [(mask: Int64, name: String)]
+
+    /// Reads all names, in one statement.
+    init(on connection: ReadConnection) throws {
+        let names = try connection.rows("SELECT id, name FROM source WHERE id >= 0", []) {
+            (mask: Int64(1) << $0.integer("id", in: 0...61), name: $0.text("name"))
+        }
+        all = names.sorted { $0.name < $1.name }
+    }
+
+    /// The names with bits in `mask`.
+    subscript(mask: Int64) -> [String] {
+        mask == 0 ? [] : all.filter { $0.mask & mask != 0 }.map(\.name)
     }
 }

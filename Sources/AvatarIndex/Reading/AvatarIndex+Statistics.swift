@@ -1,5 +1,7 @@
 package import AvatarCore
+package import AvatarFileSystem
 import AvatarMigrations
+package import AvatarReports
 import AvatarSQLite
 
 /// Counts of the index.
@@ -133,7 +135,7 @@ extension AvatarIndex {
 
     /// The values of all settings that were set, by name.
     package func settings() throws -> [String: Int64] {
-        try readers.read { try $0.settings() }
+        try readers.lookUp { try $0.settings() }
     }
 
     /// The text of the setting `name`; `nil` if it has its default.
@@ -186,6 +188,15 @@ extension AvatarIndex {
     package func lastFileID() throws -> Int64 {
         try readers.read { connection in
             try connection.integer("SELECT max(id) FROM file") ?? 0
+        }
+    }
+
+    /// The places of the files with row ids beyond `id`.
+    package func files(beyond id: Int64) throws -> [(storageClass: StorageClass, path: String)] {
+        try readers.read { connection in
+            try connection.rows("SELECT storage_class, path FROM file WHERE id > ?", [id]) {
+                (StorageClass(code: $0.integer("storage_class")), $0.text("path"))
+            }
         }
     }
 
@@ -317,10 +328,12 @@ extension AvatarIndex {
     /// - Parameter isImmutable: the disk cannot be written; the file is read without locks.
     package static func migrationStatus(
         path: String,
+        on fileSystem: any FileSystem,
         isImmutable: Bool = false
     ) throws -> (version: Int, applied: [String], pending: [String]) {
         let connection = try ReadConnection(
             path: path,
+            on: fileSystem,
             isImmutable: isImmutable,
             busyTimeoutSeconds: IndexFile.openingTimeoutSeconds
         )

@@ -26,6 +26,16 @@ extension AvatarIndex {
         }
     }
 
+    /// The lowest byte that begins the digest of a file and is at least `byte`; `nil` without such a file.
+    package func firstDigestByte(of storageClass: StorageClass, from byte: UInt8) throws -> UInt8? {
+        try readers.read { connection in
+            try connection.firstRow(
+                "SELECT sha256 FROM file WHERE storage_class = ? AND sha256 >= ? ORDER BY sha256 LIMIT 1",
+                [storageClass.code, SharedSQL.firstDigest(byte)]
+            ) { $0.blob("sha256") }?.first
+        }
+    }
+
     /// The files outside of the folder that their digest names.
     ///
     /// No index covers this, so it reads every file row of the class.
@@ -84,6 +94,35 @@ extension AvatarIndex {
             try connection.integer(Self.totalCheckSQL, [storageClass.code]) == 1
         }
     }
+
+    /// The number of words that names have and the index lacks, and of those that it has and no name does.
+    ///
+    /// Each page of contacts is read in one state of the index, so writes of other processes are not taken for faults.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled; an error of the index.
+    package func wrongWords() throws -> (missing: Int, strays: Int) {
+        var (missing, strays) = (0, 0)
+        var contact: String? = ""
+        while let last = contact {
+            try Task.checkCancellation()
+            let page = try readers.read { connection in
+                try connection.snapshot { try connection.missingWords(after: last, limit: Self.wordPage) }
+            }
+            missing += page.missing.count
+            contact = page.last
+        }
+        var row: WordRow? = .first
+        while let last = row {
+            try Task.checkCancellation()
+            let page = try readers.read { try $0.strayWords(after: last, limit: Self.wordPage) }
+            strays += page.strays.count
+            row = page.last
+        }
+        return (missing, strays)
+    }
+
+    /// The number of contacts and rows that `wrongWords` reads in one transaction.
+    private static let wordPage = 1024
 
     /// The first fault of the database file itself; `nil` if it has none.
     ///

@@ -1,4 +1,5 @@
 package import AvatarCore
+package import AvatarReports
 
 /// A reader of settings: the index, or a transaction on it.
 package protocol SettingReader {

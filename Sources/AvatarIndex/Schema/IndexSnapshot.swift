@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarFileSystem
 import AvatarSQLite
 import AvatarFoundation
 
@@ -13,23 +14,27 @@ enum IndexSnapshot {
     /// CHECK constraints. In a file opened for reading it ignores those, and then inserts row by row: a million entries
     /// take ten times longer. So the source is opened for writing if it can be.
     ///
+    /// `VACUUM INTO` makes the new file with the VFS of the connection, so both paths are of one file system.
+    ///
     /// - Parameter tick: called now and then during the copy.
     /// - Throws: `damagedIndex` if there is no index at `source`; what `SchemaStatus.requireOurs` throws; an error if
     ///   the task is cancelled.
     static func take(
         of source: String,
+        on fileSystem: any FileSystem,
         isImmutable: Bool,
         at path: String,
         fileMode: UInt32,
         tick: () -> Void = {}
     ) throws {
-        try makeFile(at: path, mode: fileMode)
+        try makeFile(at: path, on: fileSystem, mode: fileMode)
         // A connection of its own: reads must not wait for it.
         let connection = try ReadConnection(
             path: source,
+            on: fileSystem,
             isImmutable: isImmutable,
             busyTimeoutSeconds: IndexFile.busyTimeoutSeconds,
-            opensForWriting: !isImmutable && access(source, W_OK) == 0
+            opensForWriting: !isImmutable && fileSystem.faccessat(AT_FDCWD, source, W_OK) == 0
         )
         let status = try SchemaStatus(of: connection)
         guard !status.isEmpty else {
@@ -52,10 +57,10 @@ enum IndexSnapshot {
     /// empty one that is there.
     ///
     /// A failure is not reported here: SQLite meets it next and gives the reason.
-    private static func makeFile(at path: String, mode: UInt32) throws {
-        let file = AvatarFoundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
+    private static func makeFile(at path: String, on fileSystem: any FileSystem, mode: UInt32) throws {
+        let file = fileSystem.openat(AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL, mode)
         // If the place is not usable, SQLite's own message is better.
         guard file >= 0 else { return }
-        AvatarFoundation.close(file)
+        fileSystem.close(file)
     }
 }

@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarMigrations
+import AvatarReports
 import AvatarSQLite
 
 /// Brings the schema to this program's version, one step a transaction.

@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarMigrations
+import AvatarReports
 import AvatarSQLite
 
 /// Upgrades an index in place to this program's schema, and keeps a copy of the original until that is done.

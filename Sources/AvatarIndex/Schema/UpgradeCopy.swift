@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarFileSystem
 import AvatarFoundation
 
 /// The copy of an index that is kept beside it while its schema is upgraded: `index.sqlite.version-N`, where N is the
@@ -9,6 +10,8 @@ import AvatarFoundation
 struct UpgradeCopy {
     /// The index.
     let path: String
+    /// The file system of that path.
+    let fileSystem: any FileSystem
     /// The permission bits of the copy.
     let fileMode: UInt32
 
@@ -21,17 +24,17 @@ struct UpgradeCopy {
         let size = try indexBytes()
         try requireRoom(for: size)
         let temporary = name(of: version) + Self.unfinished + UUID().uuidString
-        defer { unlink(temporary) }
-        try IndexSnapshot.take(of: path, isImmutable: false, at: temporary, fileMode: fileMode) {
-            progress(min(Self.bytes(of: temporary), size), size)
+        defer { fileSystem.unlinkat(AT_FDCWD, temporary, 0) }
+        try IndexSnapshot.take(of: path, on: fileSystem, isImmutable: false, at: temporary, fileMode: fileMode) {
+            progress(min(bytes(of: temporary), size), size)
         }
         try synchronize(temporary)
-        guard rename(temporary, name(of: version)) == 0 else {
+        guard fileSystem.renameat(AT_FDCWD, temporary, AT_FDCWD, name(of: version)) == 0 else {
             // Another process finished the upgrade meanwhile, and with it all copies.
             if errno == ENOENT { return }
             throw failure("The copy of the index could not be put at \(name(of: version))")
         }
-        IndexFile.synchronizeFolder(of: path)
+        IndexFile.synchronizeFolder(of: path, on: fileSystem)
         progress(size, size)
     }
 
@@ -40,7 +43,7 @@ struct UpgradeCopy {
     /// - Returns: the paths of those that could not be removed.
     @discardableResult
     func removeAll() -> [String] {
-        all.map(\.path).filter { unlink($0) != 0 && errno != ENOENT }
+        all.map(\.path).filter { fileSystem.unlinkat(AT_FDCWD, $0, 0) != 0 && errno != ENOENT }
     }
 
     /// Removes the copies of versions before `version`, also unfinished ones: the process that applied the last step,
@@ -49,7 +52,9 @@ struct UpgradeCopy {
     /// A process that is still copying one of them finds that the upgrade is done when it puts its copy in place.
     func removeLeftovers(before version: Int) {
         // One that cannot be removed takes room and does no other harm; the next opening tries again.
-        for copy in all where copy.upgradedVersion < version { unlink(copy.path) }
+        for copy in all where copy.upgradedVersion < version {
+            fileSystem.unlinkat(AT_FDCWD, copy.path, 0)
+        }
     }
 
     // MARK: Files
@@ -75,7 +80,9 @@ struct UpgradeCopy {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return [] }
         let folder = String(path[..<slash])
         let prefix = path[path.utf8.index(after: slash)...] + ".version-"
-        return Self.names(in: folder.isEmpty ? "/" : folder).filter { $0.hasPrefix(prefix) }.map { name in
+        // A folder that cannot be listed is one in which nothing can be upgraded either, and SQLite says so better.
+        let names = fileSystem.names(ofFolder: folder.isEmpty ? "/" : folder) ?? []
+        return names.filter { $0.hasPrefix(prefix) }.map { name in
             let rest = name.dropFirst(prefix.count)
             let digits = rest.prefix { $0.isASCII && $0.isNumber }
             let isOurs = rest == digits || rest.dropFirst(digits.count).hasPrefix(Self.unfinished)
@@ -87,35 +94,19 @@ struct UpgradeCopy {
         }
     }
 
-    /// The names in `folder`. Every opening lists it; Foundation's call would take as long as the rest of the opening
-    /// the first time.
-    ///
-    /// A folder that cannot be listed is one in which nothing can be upgraded either, and SQLite says so better.
-    private static func names(in folder: String) -> [String] {
-        guard let stream = opendir(folder) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            names.append(name)
-        }
-        return names
-    }
-
     /// The size of a file in bytes; 0 if it cannot be read.
     ///
     /// Only the progress uses it, so an error does no harm.
-    private static func bytes(of path: String) -> Int {
+    private func bytes(of path: String) -> Int {
         var information = stat()
-        return stat(path, &information) == 0 ? Int(information.st_size) : 0
+        return fileSystem.fstatat(AT_FDCWD, path, &information, 0) == 0 ? Int(information.st_size) : 0
     }
 
     /// The bytes of the index, with what its log holds.
     private func indexBytes() throws -> Int {
         let connection = try ReadConnection(
             path: path,
+            on: fileSystem,
             isImmutable: false,
             busyTimeoutSeconds: IndexFile.openingTimeoutSeconds
         )
@@ -128,9 +119,12 @@ struct UpgradeCopy {
     ///
     /// - Throws: `diskFull`.
     private func requireRoom(for bytes: Int) throws {
-        var information = statvfs()
         // Where the room cannot be asked for, a full disk is found when it is full.
-        guard statvfs(path.parentPath, &information) == 0 else { return }
+        let folder = fileSystem.openat(AT_FDCWD, path.parentPath, O_RDONLY | O_DIRECTORY, 0)
+        guard folder >= 0 else { return }
+        defer { fileSystem.close(folder) }
+        var information = statvfs()
+        guard fileSystem.fstatvfs(folder, &information) == 0 else { return }
         let (free, isEndless) = Int(clamping: information.f_bavail)
             .multipliedReportingOverflow(by: Int(clamping: information.f_frsize))
         guard !isEndless, free < bytes else { return }
@@ -146,11 +140,11 @@ struct UpgradeCopy {
     ///
     /// - Throws: `storage` if that fails.
     private func synchronize(_ copy: String) throws {
-        let file = open(copy, O_RDONLY | O_CLOEXEC)
+        let file = fileSystem.openat(AT_FDCWD, copy, O_RDONLY, 0)
         // Removed by the process that finished the upgrade; the rename finds that out.
         guard file >= 0 else { return }
-        defer { close(file) }
-        guard fsync(file) == 0 else { throw failure("The copy of the index could not be made durable") }
+        defer { fileSystem.close(file) }
+        guard fileSystem.fsync(file) == 0 else { throw failure("The copy of the index could not be made durable") }
     }
 
     /// The error `storage`, with the reason that `errno` gives. `what` is a main clause without its full stop.

@@ -6,7 +6,16 @@ extension IndexTransaction {
     /// Records that a list names `contact`.
     ///
     /// - Parameter sortName: the name as pages are ordered by it; `nil` for a contact without a name.
-    package func record(_ contact: ListedContact, sortName: String?) throws {
+    /// - Parameter rows: the rows of `contact_word` for it. Default: `nil`, they are made here.
+    package func record(_ contact: ListedContact, sortName: String?, words rows: [String]? = nil) throws {
+        let former = try wordRows(of: contact.id)
+        let rows = contact.name == nil ? [] : rows ?? NameWords.rows(of: sortName ?? "")
+        for row in former where !rows.contains(where: { NameWords.areSame($0, row) }) {
+            try removeWords(row, of: contact.id)
+        }
+        for row in rows where !former.contains(where: { NameWords.areSame($0, row) }) {
+            try addWords(row, of: contact.id)
+        }
         try run(
             KeepsHits(
                 """
@@ -100,9 +109,51 @@ extension IndexTransaction {
         try run(KeepsHits("DELETE FROM contact_address WHERE contact = ?"), [contact])
     }
 
+    /// The rows of `contact_word` that the name of `contact` has.
+    private func wordRows(of contact: String) throws -> [String] {
+        let name = try text("SELECT sort_name FROM contact WHERE contact = ? AND name IS NOT NULL", [contact])
+        return name.map(NameWords.rows) ?? []
+    }
+
+    private func addWords(_ words: String, of contact: String) throws {
+        try run(KeepsHits("INSERT OR IGNORE INTO contact_word (words, contact) VALUES (?, ?)"), [words, contact])
+    }
+
+    private func removeWords(_ words: String, of contact: String) throws {
+        try run(KeepsHits("DELETE FROM contact_word WHERE words = ? AND contact = ?"), [words, contact])
+    }
+
+    /// Removes all words of `contact`, also those that its name does not have. Reads the whole table: no index finds these.
+    ///
+    /// - Returns: the removed rows.
+    package func eraseWords(of contact: String) throws -> [String] {
+        let rows = try rows("SELECT words FROM contact_word WHERE contact = ?", [contact]) { $0.text("words") }
+        for row in rows { try removeWords(row, of: contact) }
+        return rows
+    }
+
+    /// Adds the words that the names of the next contacts after `contact` have and the index lacks.
+    ///
+    /// - Returns: the last of these contacts; `nil` at the end.
+    package func addMissingWords(after contact: String, limit: Int) throws -> String? {
+        let page = try missingWords(after: contact, limit: limit)
+        for row in page.missing { try addWords(row.words, of: row.contact) }
+        return page.last
+    }
+
+    /// Removes those of the next words after `row` that no name has.
+    ///
+    /// - Returns: the last row that was looked at; `nil` at the end.
+    package func removeStrayWords(after row: WordRow, limit: Int) throws -> WordRow? {
+        let page = try strayWords(after: row, limit: limit)
+        for row in page.strays { try removeWords(row.words, of: row.contact) }
+        return page.last
+    }
+
     /// Removes `contact`, its name and the digests of its addresses. If an image is still linked to it, its row stays.
     package func removeContact(_ contact: String) throws {
         try removeAddresses(of: contact)
+        for row in try wordRows(of: contact) { try removeWords(row, of: contact) }
         try run(
             KeepsHits(
                 "UPDATE contact SET name = NULL, sort_name = lower(contact), is_listed = 0, named_by = 0 WHERE contact = ?"
@@ -123,11 +174,14 @@ extension IndexTransaction {
     ///
     /// - Returns: the last of them; `nil` at the end.
     package func forgetNames(after contact: String, limit: Int) throws -> String? {
-        let page = try rows("SELECT contact FROM contact WHERE contact > ? ORDER BY contact LIMIT ?", [contact, limit])
-        {
-            $0.text("contact")
+        let page = try rows(
+            "SELECT contact, name IS NOT NULL AS is_named FROM contact WHERE contact > ? ORDER BY contact LIMIT ?",
+            [contact, limit]
+        ) { (contact: $0.text("contact"), isNamed: $0.bool("is_named")) }
+        guard let last = page.last?.contact else { return nil }
+        for named in page where named.isNamed {
+            for row in try wordRows(of: named.contact) { try removeWords(row, of: named.contact) }
         }
-        guard let last = page.last else { return nil }
         try run(
             KeepsHits(
                 """

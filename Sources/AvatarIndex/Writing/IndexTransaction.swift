@@ -1,4 +1,5 @@
 package import AvatarCore
+package import AvatarReports
 import AvatarSQLite
 
 /// A write that leaves every hit as it is.
@@ -121,9 +122,13 @@ package struct IndexTransaction: RowSource {
 // MARK: The store
 
 extension IndexTransaction {
-    /// The store's id; made from `candidate` if the index is new.
+    /// The store's id; made from `candidate` if the index is new. Written either way, so that a commit that survives a loss
+    /// of power makes it durable, even if another process had not.
     package func storeID(orNew candidate: String) throws -> String {
-        if let id = try text("SELECT store_id FROM store") { return id }
+        if let id = try text("SELECT store_id FROM store") {
+            try transaction.rewriteHeader()
+            return id
+        }
         try run(KeepsHits("INSERT INTO store (id, store_id) VALUES (1, ?)"), [candidate])
         return candidate
     }

@@ -20,7 +20,7 @@ extension ErasedContact {
     }
 
     /// Whether this is the contact `id`.
-    public func isContact(_ id: String) -> Bool { Self.hash(id, salt: salt) == sha256 }
+    package func isContact(_ id: String) -> Bool { Self.hash(id, salt: salt) == sha256 }
 
     /// A salt that no other erasure has.
     package static func newSalt() -> String {

@@ -1,4 +1,5 @@
 import AvatarCore
+package import AvatarReports
 
 extension String {
     /// The most bytes of a display name that the store keeps.

@@ -7,22 +7,22 @@ import AvatarDigest
 /// 8601. It has the id of the contact, so keep it as long as your rules for such proofs say, and no longer.
 public struct ErasureReceipt: Hashable, Sendable, Codable {
     /// The most images of one receipt: 10,000.
-    public static let maximumImages = 10_000
+    package static let maximumImages = 10_000
 
     /// The contact that was erased; `nil` for an erasure of images by their keys.
     public var id: String?
     /// When it was erased.
     public var time: Timestamp
     /// Random, for this erasure alone: 32 hexadecimal digits. The event of the change feed has it too.
-    public var salt: String
+    package var salt: String
     /// The hash of the contact's id in the change feed, as `ErasedContact.sha256`; `nil` without a contact.
-    public var contactSHA256: String?
+    package var contactSHA256: String?
     /// The keys of the images: the SHA-256 of the digits of `salt` followed by the key, 64 hexadecimal digits each, sorted.
-    public var keys: [String]
+    package var keys: [String]
     /// The SHA-256 of the bytes of the files that went, sorted.
-    public var images: [String]
+    package var images: [String]
     /// The SHA-256 of the URLs, by which the shared tier names them, sorted; empty in a store that has never used a tier.
-    public var tierURLs: [String]
+    package var tierURLs: [String]
 
     /// The receipt of an erasure that removed `keys`.
     init(

@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarFiles
+import AvatarProviders
 import Logging
 import Synchronization
 

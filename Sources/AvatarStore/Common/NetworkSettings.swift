@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarIndex
+import AvatarReports
 
 /// A setting of a store whose value is a text. No text is its default.
 package struct TextSetting: Hashable, Sendable {

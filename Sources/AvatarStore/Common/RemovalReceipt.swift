@@ -1,4 +1,5 @@
 public import AvatarCore
+import AvatarReports
 
 /// The result of a removal, or of its preview.
 public struct RemovalReceipt: Hashable, Sendable {

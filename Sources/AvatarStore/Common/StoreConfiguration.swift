@@ -1,4 +1,6 @@
 public import AvatarCore
+public import AvatarProviders
+import AvatarReports
 public import Logging
 public import Metrics
 
@@ -29,7 +31,7 @@ public struct StoreConfiguration: Sendable {
     /// Where the store keeps its index, its files and its staging folders. All paths must be absolute.
     public var layout: StoreLayout
     /// Default: `readWrite`.
-    public var access: Access
+    public var access = Access.readWrite
     /// The byte budget of the storage class `caches`; 0 to 1 PiB. Default: `nil`, the budget that the store has
     /// (`Setting.budget`, 256 MiB unless it was set).
     ///
@@ -40,23 +42,23 @@ public struct StoreConfiguration: Sendable {
     public var budget: Int?
     /// The permission bits of files the store creates. Default: `0o600`, readable by their owner only. Must include
     /// `0o600` and no execute bit. A folder also gets the execute bit for each class of users that may read.
-    public var fileMode: UInt32
+    public var fileMode: UInt32 = 0o600
     /// Whether this process accepts SVG as an image, whatever `Setting.allowsSVG` is. It can hold scripts. Default: no.
-    public var allowsSVG: Bool
+    public var allowsSVG = false
     /// How freshness is judged: `offlineFirst` prefers a stale image to none, `strict` follows RFC 9111 to the
     /// letter. Default: `offlineFirst`.
-    public var mode: CachingMode
+    public var mode = CachingMode.offlineFirst
     /// Whether `no-store` keeps an image out of the store in `offlineFirst` too (RFC 9111 section 5.2.2.5).
     /// Default: no.
-    public var respectsNoStore: Bool
+    public var respectsNoStore = false
     /// The time for one image in all, including redirects; more than 0. Default: 60 seconds.
-    public var timeout: Duration
+    public var timeout = Duration.seconds(60)
     /// Whether the network is metered at this moment, so that the smaller image is fetched if there is one
     /// (`FetchOptions.lowDataURL`). Called before each fetch, on any thread. Default: always `false`.
-    public var isConstrained: @Sendable () -> Bool
+    public var isConstrained: @Sendable () -> Bool = { false }
     /// The most requests at once, of reads and syncs together; at least 1. Default: 256. With few file descriptors, the
     /// store's own client sends fewer.
-    public var connections: Int
+    public var connections = 256
     /// The most requests at once to one host (name and port), of reads and syncs together; at least 1. Default: `nil`, the
     /// store finds out what the host bears.
     ///
@@ -71,7 +73,7 @@ public struct StoreConfiguration: Sendable {
     public var originClient: (any OriginClient)?
     #if HTTPOrigin
     /// How the store's own client sends requests. Not used with an `originClient`.
-    public var http: HTTPOrigin.Configuration
+    public var http = HTTPOrigin.Configuration()
     #endif
     /// The object store that the stores of several machines share, such as `S3Tier` of the product `AvatarStoreS3`.
     /// Default: `nil`, none. The store asks it before an origin, puts there what it fetched, and goes on without it while it
@@ -81,169 +83,24 @@ public struct StoreConfiguration: Sendable {
     /// a rendition then return the original.
     public var renditions: (any RenditionMaker)?
     /// The clock for freshness and access times. Default: the system's clock.
-    public var clock: any WallClock
+    public var clock: any WallClock = SystemClock()
     /// Receives reports that no call can return. Default: no output.
-    public var logger: Logger
+    public var logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() }
     /// The backend of swift-metrics for the metrics of this store. Default: `nil`, the one that the program installs for all
     /// its libraries (`MetricsSystem.bootstrap`).
     public var metrics: (any MetricsFactory)?
+    /// The time for one small request to the shared tier, after which the store goes on without it for a while: a tier that takes
+    /// longer costs more than it saves. Default: 10 seconds.
+    package var sharedTierTimeLimit = Duration.seconds(10)
     /// Changes the configuration by the network options that the store keeps, once its index is open. Default: `nil`, they
     /// are not read.
     package var adoptSettings: (@Sendable (inout StoreConfiguration, NetworkSettings) throws -> Void)?
 
-    #if HTTPOrigin
-    /// A configuration of a store that keeps everything under `directory`, an absolute path. The other parameters
-    /// are described at the properties of their names.
-    public init(
-        directory: String,
-        access: Access = .readWrite,
-        budget: Int? = nil,
-        fileMode: UInt32 = 0o600,
-        allowsSVG: Bool = false,
-        mode: CachingMode = .offlineFirst,
-        respectsNoStore: Bool = false,
-        timeout: Duration = .seconds(60),
-        isConstrained: @escaping @Sendable () -> Bool = { false },
-        connections: Int = 256,
-        connectionsPerHost: Int? = nil,
-        originClient: (any OriginClient)? = nil,
-        http: HTTPOrigin.Configuration = HTTPOrigin.Configuration(),
-        clock: (any WallClock)? = nil,
-        logger: Logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() },
-        metrics: (any MetricsFactory)? = nil
-    ) {
-        self.init(
-            layout: StoreLayout(directory: directory),
-            access: access,
-            budget: budget,
-            fileMode: fileMode,
-            allowsSVG: allowsSVG,
-            mode: mode,
-            respectsNoStore: respectsNoStore,
-            timeout: timeout,
-            isConstrained: isConstrained,
-            connections: connections,
-            connectionsPerHost: connectionsPerHost,
-            originClient: originClient,
-            http: http,
-            clock: clock,
-            logger: logger,
-            metrics: metrics
-        )
-    }
+    /// A configuration of a store that keeps everything under `directory`, an absolute path, with the defaults of all properties.
+    public init(directory: String) { self.init(layout: StoreLayout(directory: directory)) }
 
-    /// A configuration of a store that keeps its parts at `layout`. The other parameters are described at the
-    /// properties of their names.
-    public init(
-        layout: StoreLayout,
-        access: Access = .readWrite,
-        budget: Int? = nil,
-        fileMode: UInt32 = 0o600,
-        allowsSVG: Bool = false,
-        mode: CachingMode = .offlineFirst,
-        respectsNoStore: Bool = false,
-        timeout: Duration = .seconds(60),
-        isConstrained: @escaping @Sendable () -> Bool = { false },
-        connections: Int = 256,
-        connectionsPerHost: Int? = nil,
-        originClient: (any OriginClient)? = nil,
-        http: HTTPOrigin.Configuration = HTTPOrigin.Configuration(),
-        clock: (any WallClock)? = nil,
-        logger: Logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() },
-        metrics: (any MetricsFactory)? = nil
-    ) {
-        self.layout = layout
-        self.access = access
-        self.budget = budget
-        self.fileMode = fileMode
-        self.allowsSVG = allowsSVG
-        self.mode = mode
-        self.respectsNoStore = respectsNoStore
-        self.timeout = timeout
-        self.isConstrained = isConstrained
-        self.connections = connections
-        self.connectionsPerHost = connectionsPerHost
-        self.originClient = originClient
-        self.http = http
-        self.clock = clock ?? SystemClock()
-        self.logger = logger
-        self.metrics = metrics
-    }
-    #else
-    /// A configuration of a store that keeps everything under `directory`, an absolute path. The other parameters
-    /// are described at the properties of their names.
-    public init(
-        directory: String,
-        access: Access = .readWrite,
-        budget: Int? = nil,
-        fileMode: UInt32 = 0o600,
-        allowsSVG: Bool = false,
-        mode: CachingMode = .offlineFirst,
-        respectsNoStore: Bool = false,
-        timeout: Duration = .seconds(60),
-        isConstrained: @escaping @Sendable () -> Bool = { false },
-        connections: Int = 256,
-        connectionsPerHost: Int? = nil,
-        originClient: (any OriginClient)? = nil,
-        clock: (any WallClock)? = nil,
-        logger: Logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() },
-        metrics: (any MetricsFactory)? = nil
-    ) {
-        self.init(
-            layout: StoreLayout(directory: directory),
-            access: access,
-            budget: budget,
-            fileMode: fileMode,
-            allowsSVG: allowsSVG,
-            mode: mode,
-            respectsNoStore: respectsNoStore,
-            timeout: timeout,
-            isConstrained: isConstrained,
-            connections: connections,
-            connectionsPerHost: connectionsPerHost,
-            originClient: originClient,
-            clock: clock,
-            logger: logger,
-            metrics: metrics
-        )
-    }
-
-    /// A configuration of a store that keeps its parts at `layout`. The other parameters are described at the
-    /// properties of their names.
-    public init(
-        layout: StoreLayout,
-        access: Access = .readWrite,
-        budget: Int? = nil,
-        fileMode: UInt32 = 0o600,
-        allowsSVG: Bool = false,
-        mode: CachingMode = .offlineFirst,
-        respectsNoStore: Bool = false,
-        timeout: Duration = .seconds(60),
-        isConstrained: @escaping @Sendable () -> Bool = { false },
-        connections: Int = 256,
-        connectionsPerHost: Int? = nil,
-        originClient: (any OriginClient)? = nil,
-        clock: (any WallClock)? = nil,
-        logger: Logger = Logger(label: "avatar-store") { _ in SwiftLogNoOpLogHandler() },
-        metrics: (any MetricsFactory)? = nil
-    ) {
-        self.layout = layout
-        self.access = access
-        self.budget = budget
-        self.fileMode = fileMode
-        self.allowsSVG = allowsSVG
-        self.mode = mode
-        self.respectsNoStore = respectsNoStore
-        self.timeout = timeout
-        self.isConstrained = isConstrained
-        self.connections = connections
-        self.connectionsPerHost = connectionsPerHost
-        self.originClient = originClient
-        self.clock = clock ?? SystemClock()
-        self.logger = logger
-        self.metrics = metrics
-    }
-    #endif
+    /// A configuration of a store that keeps its parts at `layout`, with the defaults of all properties.
+    public init(layout: StoreLayout) { self.layout = layout }
 
     /// - Throws: `invalidConfiguration` for a value outside its limits.
     package func validate() throws(AvatarStoreError) {

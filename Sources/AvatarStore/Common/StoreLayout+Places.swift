@@ -1,4 +1,5 @@
 import AvatarCore
+package import AvatarFileSystem
 import AvatarFiles
 import AvatarFoundation
 
@@ -23,10 +24,10 @@ extension StoreLayout {
     }
 
     /// - Throws: `invalidConfiguration` if `path` lies in one of the store's directories.
-    package func requireOutside(_ path: String) throws(AvatarStoreError) {
-        let inner = RealPath(path)
+    package func requireOutside(_ path: String, on fileSystem: any FileSystem) throws(AvatarStoreError) {
+        let inner = RealPath(path, on: fileSystem)
         let directories = [indexDirectory] + StorageClass.allCases.flatMap { [root(of: $0), staging(of: $0)] }
-        for directory in directories where inner.isInside(RealPath(directory)) {
+        for directory in directories where inner.isInside(RealPath(directory, on: fileSystem)) {
             throw AvatarStoreError(
                 .invalidConfiguration,
                 "\"\(path)\" must not lie in \"\(directory)\", a directory of the store. Choose a place outside."
@@ -34,42 +35,64 @@ extension StoreLayout {
         }
     }
 
+    /// Whether the index is missing or empty.
+    ///
+    /// - Throws: `storage` or `readOnly` if the disk or its permissions prevent an answer: an index that cannot be looked at
+    ///   is not lost.
+    private func hasNoIndex(on fileSystem: any FileSystem) throws(AvatarStoreError) -> Bool {
+        do throws(SystemCallError) {
+            return try fileSystem.status(of: indexPath).map { $0.st_size == 0 } ?? true
+        } catch {
+            throw error.storeError
+        }
+    }
+
     /// Whether the roots are a store's, but the index is missing or empty.
-    package var isIndexLost: Bool {
-        DiskUsage(file: indexPath).bytes == 0
-            && StorageClass.allCases.contains { RootMark.exists(ofRoot: root(of: $0), in: staging(of: $0)) }
+    ///
+    /// - Throws: `storage` or `readOnly` if the disk or its permissions prevent an answer.
+    package func isIndexLost(on fileSystem: any FileSystem) throws(AvatarStoreError) -> Bool {
+        try hasNoIndex(on: fileSystem)
+            && StorageClass.allCases.contains {
+                RootMark.exists(ofRoot: root(of: $0), in: staging(of: $0), on: fileSystem)
+            }
     }
 
     /// The error to throw if only the caches of a store are left: without documents and their mark, no index can be
     /// rebuilt that has the id of the caches.
-    func lostStoreError(_ code: AvatarStoreError.Code) -> AvatarStoreError? {
-        guard isIndexLost, !RootMark.exists(ofRoot: documentsRoot, in: staging(of: .documents)),
-            DiskUsage(folder: documentsRoot).bytes == 0
+    func lostStoreError(
+        _ code: AvatarStoreError.Code,
+        on fileSystem: any FileSystem
+    ) throws(AvatarStoreError) -> AvatarStoreError? {
+        guard try isIndexLost(on: fileSystem),
+            !RootMark.exists(ofRoot: documentsRoot, in: staging(of: .documents), on: fileSystem),
+            DiskUsage(folder: documentsRoot, on: fileSystem).bytes == 0
         else { return nil }
         return AvatarStoreError(
             code,
             "The index \"\(indexPath)\" and the documents are lost; only \"\(cachesRoot)\" is left. Nothing was changed. "
-                + "Restore a backup with `avatars restore BACKUP`. Without one, move \(movablePaths(of: .caches)) away; "
-                + "then `avatars sync` makes a new store."
+                + "Restore a backup with `avatars restore BACKUP`. Without one, move "
+                + "\(movablePaths(of: .caches, on: fileSystem)) away; then `avatars sync` makes a new store."
         )
     }
 
     /// The error for a root that belongs to another store than `id`; `nil` if no root does.
     ///
+    /// - Parameter fileSystem: the file system of the store.
     /// - Parameter classes: the storage classes to look at. Default: all.
     func foreignRootError(
         _ id: String,
+        on fileSystem: any FileSystem,
         among classes: [StorageClass] = StorageClass.allCases
     ) throws(AvatarStoreError) -> AvatarStoreError? {
         for storageClass in classes {
             let root = root(of: storageClass)
-            guard let owner = try RootMark.owner(ofRoot: root, in: staging(of: storageClass)), owner != id else {
-                continue
-            }
+            guard let owner = try RootMark.owner(ofRoot: root, in: staging(of: storageClass), on: fileSystem),
+                owner != id
+            else { continue }
             return AvatarStoreError(
                 .unusableRoot,
                 "\"\(root)\" belongs to another store than the index \"\(indexPath)\". To keep this index, move "
-                    + "\(movablePaths(of: storageClass)) away. To keep those images, move the index away, then run "
+                    + "\(movablePaths(of: storageClass, on: fileSystem)) away. To keep those images, move the index away, then run "
                     + "`avatars restore BACKUP` with a backup of their store."
             )
         }
@@ -77,20 +100,22 @@ extension StoreLayout {
     }
 
     /// Whether a root holds files, but the index is missing or empty.
-    package var hasUnlistedFiles: Bool {
-        DiskUsage(file: indexPath).bytes == 0
-            && StorageClass.allCases.contains { DiskUsage(folder: root(of: $0)).bytes > 0 }
+    ///
+    /// - Throws: `storage` or `readOnly` if the disk or its permissions prevent an answer.
+    package func hasUnlistedFiles(on fileSystem: any FileSystem) throws(AvatarStoreError) -> Bool {
+        try hasNoIndex(on: fileSystem)
+            && StorageClass.allCases.contains { DiskUsage(folder: root(of: $0), on: fileSystem).bytes > 0 }
     }
 
     /// Checks, before a store is created, that it will not mix with foreign files.
     ///
     /// A root for `caches` alone may be shared with others; the directory of the index is the store's own.
     /// - Throws: `unusableRoot` if there is no index, and its directory holds files that are not a store's.
-    package func requireOwnDirectory() throws(AvatarStoreError) {
-        guard DiskUsage(file: indexPath).bytes == 0, Directory.exists(indexDirectory) else { return }
+    package func requireOwnDirectory(on fileSystem: any FileSystem) throws(AvatarStoreError) {
+        guard try hasNoIndex(on: fileSystem), fileSystem.exists(indexDirectory) else { return }
         let names: [String]
         do throws(SystemCallError) {
-            names = try Directory(opening: indexDirectory).names()
+            names = try Directory(opening: indexDirectory, on: fileSystem).names()
         } catch {
             // The code that creates the directory reports a file in its place.
             if error.number == ENOTDIR { return }
@@ -120,26 +145,27 @@ extension StoreLayout {
     ///
     /// - Throws: `damagedIndex` if the files of a store exist without an index; `busy` if a store is being restored
     ///   there.
-    func requireNoLostIndex() throws(AvatarStoreError) {
-        try requireNoRestore()
-        if let error = lostStoreError(.damagedIndex) { throw error }
-        guard !isIndexLost else {
+    func requireNoLostIndex(on fileSystem: any FileSystem) throws(AvatarStoreError) {
+        try requireNoRestore(on: fileSystem)
+        if let error = try lostStoreError(.damagedIndex, on: fileSystem) { throw error }
+        guard try !isIndexLost(on: fileSystem) else {
             throw AvatarStoreError(
                 .damagedIndex,
-                "The index \"\(indexPath)\" is lost, but its files exist. Nothing was changed. \(damageRemedy)"
+                "The index \"\(indexPath)\" is lost, but its files exist. Nothing was changed. "
+                    + damageRemedy(on: fileSystem)
             )
         }
     }
 
     /// The remedies for an index that is lost or damaged.
-    package var damageRemedy: String {
-        "With a backup, move \(movablePaths) away, then run `avatars restore BACKUP`. Without one, "
+    package func damageRemedy(on fileSystem: any FileSystem) -> String {
+        "With a backup, move \(movablePaths(on: fileSystem)) away, then run `avatars restore BACKUP`. Without one, "
             + "`avatars verify --repair` rebuilds the index from the documents, if these are left."
     }
 
     /// - Throws: `busy` if a store is being restored there.
-    package func requireNoRestore() throws(AvatarStoreError) {
-        guard !UnfinishedStore.isBegun(at: self) else {
+    package func requireNoRestore(on fileSystem: any FileSystem) throws(AvatarStoreError) {
+        guard !UnfinishedStore.isBegun(at: self, on: fileSystem) else {
             throw AvatarStoreError(
                 .busy,
                 "A restore into \"\(indexDirectory)\" is running or was interrupted. Wait for it to finish, or try again to "
@@ -149,9 +175,9 @@ extension StoreLayout {
     }
 
     /// - Throws: `noStore` if there is no index; an error of the disk if that cannot be determined.
-    package func requireIndex() throws(AvatarStoreError) {
+    package func requireIndex(on fileSystem: any FileSystem) throws(AvatarStoreError) {
         var information = stat()
-        guard stat(indexPath, &information) != 0 else { return }
+        guard fileSystem.fstatat(AT_FDCWD, indexPath, &information, 0) != 0 else { return }
         let error = SystemCallError("stat", indexPath)
         guard error.isMissing || error.number == ENOTDIR else { throw error.storeError }
         throw noStore
@@ -159,9 +185,9 @@ extension StoreLayout {
 
     /// - Throws: as `requireIndex()`; `noStore` also for an empty file in the index's place, which a process killed
     ///   while creating the store may leave.
-    func requireStore() throws(AvatarStoreError) {
-        try requireIndex()
-        guard DiskUsage(file: indexPath).bytes > 0 else { throw noStore }
+    func requireStore(on fileSystem: any FileSystem) throws(AvatarStoreError) {
+        try requireIndex(on: fileSystem)
+        if try hasNoIndex(on: fileSystem) { throw noStore }
     }
 
     private var noStore: AvatarStoreError {

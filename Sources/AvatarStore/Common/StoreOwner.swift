@@ -1,4 +1,5 @@
 import AvatarCore
+package import AvatarFileSystem
 import AvatarFiles
 
 #if canImport(Glibc)
@@ -13,13 +14,13 @@ package struct StoreOwner: Sendable {
     package let number: UInt32
 
     /// The owner of the index at `layout`; `nil` without an index.
-    package init?(of layout: StoreLayout) {
-        self.init(ofFile: layout.indexPath)
+    package init?(of layout: StoreLayout, on fileSystem: any FileSystem = LocalFileSystem()) {
+        self.init(ofFile: layout.indexPath, on: fileSystem)
     }
 
     /// The owner of the file or folder at `path`; `nil` if it is missing.
-    package init?(ofFile path: String) {
-        guard let user = ForeignOwners.user(of: path) else { return nil }
+    package init?(ofFile path: String, on fileSystem: any FileSystem = LocalFileSystem()) {
+        guard let user = ForeignOwners.user(of: path, on: fileSystem) else { return nil }
         number = user
     }
 
@@ -96,10 +97,10 @@ package enum ShellWord {
 
 extension StoreLayout {
     /// The folders of the store that exist, none inside another.
-    package var ownFolders: [String] {
+    package func ownFolders(on fileSystem: any FileSystem = LocalFileSystem()) -> [String] {
         let all = [indexDirectory] + StorageClass.allCases.flatMap { [root(of: $0), staging(of: $0)] }
         var folders: [String] = []
-        for folder in all where Directory.exists(folder) && !folders.contains(folder) {
+        for folder in all where fileSystem.exists(folder) && !folders.contains(folder) {
             if !all.contains(where: { folder.hasPrefix($0 + "/") }) { folders.append(folder) }
         }
         return folders

@@ -1,4 +1,5 @@
 import AvatarCore
+package import AvatarFileSystem
 import AvatarFiles
 package import AvatarIndex
 package import AvatarWriter
@@ -9,6 +10,8 @@ package import AvatarWriter
 package struct StoreParts: Sendable {
     /// The configuration that the store was opened with.
     package let configuration: StoreConfiguration
+    /// The file system of the store.
+    package let fileSystem: any FileSystem
     package let index: AvatarIndex
     /// The published files, for reading.
     package let roots: StoredRoots
@@ -59,7 +62,9 @@ package struct StoreParts: Sendable {
     ///
     /// - Throws: an error of the index.
     func isStored(_ digest: [UInt8], as key: AvatarKey) throws -> Bool {
-        guard let entry = try index.entry(for: key), let file = entry.file, roots.contains(file) else { return false }
+        guard let entry = try index.entry(for: key), let file = entry.file, try roots.contains(file) else {
+            return false
+        }
         return entry.sha256 == digest
     }
 }

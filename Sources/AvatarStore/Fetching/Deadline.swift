@@ -53,7 +53,7 @@ package final class Deadlines: Sendable {
     ) async throws -> Result {
         let task = Task { try await work() }
         let number = add(deadline) { task.cancel() }
-        defer { remove(number) }
+        defer { self.remove(number) }
         do {
             return try await withTaskCancellationHandler {
                 try await task.value

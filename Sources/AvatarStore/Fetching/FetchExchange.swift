@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarProviders
 
 /// A request for one image under way: its begin, its deadline, and its counts.
 final class FetchExchange: Sendable {
@@ -114,6 +115,8 @@ extension Fetcher {
         let requested = clock.now()
         var request = OriginRequest(key: target.requestKey, fields: conditions.fields) { tally.addRequest() }
         request.conditionalURL = conditions.stored?.redirection?.url
+        request.namedOrigin = target.namedOrigin
+        request.isMultiplexed = target.turn.isMultiplexed
         let begun = origin.begin(request) { [self] response in
             let times = Times(request: requested, response: clock.now())
             let content = response.flatMap { arrived in

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarFileSystem
 import AvatarFiles
 import AvatarIndex
 import AvatarWriter
@@ -124,12 +125,12 @@ final class FetchJob: Sendable {
         }
         try present.consider(lowDataURL: present.lowDataURL, isConstrained: engine.isConstrained)
         let job = FetchJob(present, engine, lease: lease)
-        guard let outcome = job.outcome(since: target.entry) else { return .isReady(job) }
+        guard let outcome = try job.outcome(since: target.entry) else { return .isReady(job) }
         return .isDone(job, outcome)
     }
 
     /// The outcome of a fetch of another process since the entry was `seen`; `nil` if there was none.
-    private func outcome(since seen: AvatarEntry?) -> FetchOutcome? {
+    private func outcome(since seen: AvatarEntry?) throws -> FetchOutcome? {
         guard let entry = target.entry, let checked = entry.validation.checked, checked != seen?.validation.checked
         else { return nil }
         if let kind = entry.validation.failure {
@@ -139,7 +140,7 @@ final class FetchJob: Sendable {
             return .failed(FetchFailure(kind: kind, message: message))
         }
         if entry.isIgnored { return .ignored(isReceived: false) }
-        guard let file = entry.file, engine.places.stored.contains(file) else { return nil }
+        guard let file = entry.file, try engine.places.stored.contains(file) else { return nil }
         guard entry.validation.fetched == checked else { return .notModified }
         return .stored(isChanged: seen?.file.map { $0.id != file.id } ?? false)
     }

@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarImages
+import AvatarProviders
 import HTTPTypes
 
 // Receiving the bytes of an image.

@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarImages
+import AvatarProviders
 
 // Decoding bodies that have a content coding, although the request asked for identity.
 

@@ -2,6 +2,7 @@ import AvatarCore
 import AvatarFiles
 import AvatarImages
 import AvatarIndex
+import AvatarProviders
 import AvatarWriter
 import HTTPTypes
 import Logging
@@ -180,6 +181,7 @@ final class Fetcher: Sendable {
         let requestTime = clock.now()
         var request = OriginRequest(key: target.requestKey, fields: fields) { tally.addRequest() }
         request.conditionalURL = conditionalURL
+        request.namedOrigin = target.namedOrigin
         return try await origin.send(request) { response in
             tally.note(response.head)
             return try await receive(response, Times(request: requestTime, response: clock.now()))
@@ -212,10 +214,14 @@ final class Fetcher: Sendable {
 
     /// Whether a 304 can confirm a picture: the file of the entry exists, or its picture is ignored, or another machine has a
     /// copy.
+    ///
+    /// An image whose file the disk cannot answer for is requested whole. That takes nothing from the index: the commit
+    /// looks at the file again, and throws what the disk says.
     func isConfirmable(_ target: FetchTarget) -> Bool {
         if target.standIn != nil { return true }
         guard let entry = target.entry else { return false }
-        return entry.file.map(places.stored.contains) ?? entry.isIgnored
+        guard let file = entry.file else { return entry.isIgnored }
+        do throws(AvatarStoreError) { return try places.stored.contains(file) } catch { return false }
     }
 
     /// The stored response according to the index, without checking the disk. `nil` if the entry has neither a file nor an

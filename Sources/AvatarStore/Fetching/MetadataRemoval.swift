@@ -73,7 +73,7 @@ package struct MetadataRemoval: Sendable {
     /// The hit of the stored copy, if its file is there.
     private func storedCopy() throws -> IndexHit? {
         let hit = try parts.index.hit(for: key, rendition: Self.spec, of: original.file.id)
-        return hit.flatMap { parts.roots.contains($0.file) ? $0 : nil }
+        return try hit.flatMap { try parts.roots.contains($0.file) ? $0 : nil }
     }
 
     /// Whether the image has metadata. Looks at a file of an earlier version, and records the result.
@@ -97,7 +97,7 @@ package struct MetadataRemoval: Sendable {
             )
             defer { withExtendedLifetime(lease) {} }
             if let hit = try parts.index.hitInFile(for: key, rendition: Self.spec, of: original.file.id) {
-                if parts.roots.contains(hit.file) { return .stored(hit) }
+                if try parts.roots.contains(hit.file) { return .stored(hit) }
                 // Its file was purged. The row would prevent a new file.
                 try await writable.writer.retireLost([hit.file])
             }

@@ -1,4 +1,5 @@
 import AvatarCore
+package import AvatarProviders
 import Synchronization
 
 #if HTTPOrigin
@@ -63,14 +64,15 @@ package final class OriginHolder: Sendable {
 
     /// Judges URLs as the store's own client does, as far as it can without a look-up: hosts by name or address.
     ///
-    /// - Returns: a function with the error of a refused URL; it is `nil` for the others, and for a client of the configuration.
-    func judge() -> (AvatarKey) -> OriginError? {
+    /// - Returns: a function with the error of a refused URL, `namedOrigin` as in `OriginRequest`; it is `nil` for the others, and for a
+    ///   client of the configuration.
+    func judge() -> (_ url: AvatarKey, _ namedOrigin: String?) -> OriginError? {
         #if HTTPOrigin
-        guard configuration.originClient == nil else { return { _ in nil } }
+        guard configuration.originClient == nil else { return { _, _ in nil } }
         let hostGuard = HostGuard(configuration.http)
-        return { url in
+        return { url, namedOrigin in
             do {
-                try hostGuard.judgeKnown(url)
+                try hostGuard.judgeKnown(url, isNamed: url.originAndTarget.origin == namedOrigin)
                 return nil
             } catch {
                 // The guard throws nothing else.
@@ -78,7 +80,7 @@ package final class OriginHolder: Sendable {
             }
         }
         #else
-        return { _ in nil }
+        return { _, _ in nil }
         #endif
     }
 

@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarProviders
 import AvatarWriter
 
 /// Finds or makes one rendition of the picture of one entry, and stores it.
@@ -58,7 +59,7 @@ package struct RenditionWork: Sendable {
     ///   `CancellationError`.
     func run() async throws -> Outcome {
         let stored = try parts.index.hit(for: key, rendition: rendition.spec, of: original.file.id)
-        if let stored, parts.roots.contains(stored.file) { return .stored(stored) }
+        if let stored, try parts.roots.contains(stored.file) { return .stored(stored) }
         guard let maker = parts.configuration.renditions else {
             return .none("The store has no decoder: its `Configuration.renditions` is not set.")
         }
@@ -72,7 +73,7 @@ package struct RenditionWork: Sendable {
             defer { withExtendedLifetime(lease) {} }
             // Another process may have made it, or failed, since the first look-up.
             if let hit = try parts.index.hitInFile(for: key, rendition: rendition.spec, of: original.file.id) {
-                if parts.roots.contains(hit.file) { return .stored(hit) }
+                if try parts.roots.contains(hit.file) { return .stored(hit) }
                 // Its file was purged. The row would prevent a new file with other bytes.
                 try await writable.writer.retireLost([hit.file])
             }

@@ -149,7 +149,7 @@ struct RequestScheduler<Target>: ~Copyable {
         host.mostActive = max(host.mostActive, host.active)
         var turn = HostTurn()
         (turn.host, turn.slowdowns) = (host.name, host.pace.begin(active: host.active, at: now))
-        (turn.began, turn.active) = (now, host.active)
+        (turn.began, turn.active, turn.isMultiplexed) = (now, host.active, host.isMultiplexed)
         return turn
     }
 

@@ -1,6 +1,7 @@
 package import AvatarCore
 import AvatarFiles
 import AvatarIndex
+package import AvatarReports
 package import AvatarWriter
 
 /// Ignored pictures: removes them from entries. `Publication` does not store them after a fetch.

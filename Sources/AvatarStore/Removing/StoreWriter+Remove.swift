@@ -44,8 +44,10 @@ extension StoreWriter {
             }
             removal.values += try ([contact] + transaction.names(of: contact)).map { Array($0.utf8) }
             removal.values += try transaction.addresses(of: contact)
+            let words = erasing ? try transaction.eraseWords(of: contact) : []
             try transaction.removeContact(contact)
             guard erasing else { return }
+            removal.values += words.map { Array($0.utf8) }
             removal.values += try eraseCards(of: contact, in: transaction).map { Array($0.utf8) }
             for key in try transaction.formerImages(of: contact) {
                 guard let state = try transaction.state(of: key) else { continue }

@@ -28,12 +28,20 @@ public struct ContactSource: Sendable {
     public let name: String
     /// The kind.
     public let kind: Kind
+    /// The scheme and authority of the server, whose pictures may be at a private address because the operator has named it; `nil` for
+    /// a source without a server.
+    package let origin: String?
     /// Brings the state in the index up to date.
     package let update: @Sendable (SourceUpdate) async throws -> Void
 
     /// A source that `update` reads.
-    package init(name: String, kind: Kind, update: @escaping @Sendable (SourceUpdate) async throws -> Void) {
-        (self.name, self.kind, self.update) = (name, kind, update)
+    package init(
+        name: String,
+        kind: Kind,
+        origin: String? = nil,
+        update: @escaping @Sendable (SourceUpdate) async throws -> Void
+    ) {
+        (self.name, self.kind, self.origin, self.update) = (name, kind, origin, update)
     }
 }
 
@@ -60,6 +68,10 @@ package final class SourceUpdate {
     private let index: AvatarIndex
     private let writer: StoreWriter
     private let makeSpool: @Sendable () throws -> RecordSpool
+    /// The contacts of cards that are gone, or are now of other contacts: another card of theirs may count now.
+    private(set) var goneContacts: Set<String> = []
+    /// Whether the index had cards before this update, which may be replaced.
+    private let hadCards: Bool
     /// Cards that are not written yet.
     private var waiting: [(card: SourceCard, book: Int64)] = []
 
@@ -72,11 +84,12 @@ package final class SourceUpdate {
         makeSpool: @escaping @Sendable () throws -> RecordSpool,
         contents: SourceContents,
         asksByEmail: Bool,
+        hadCards: Bool,
         isFull: Bool,
         readsErased: Bool,
         deadline: ContinuousClock.Instant?
     ) {
-        self.readsErased = readsErased
+        (self.readsErased, self.hadCards) = (readsErased, hadCards)
         (self.asksByEmail, self.deadline) = (asksByEmail, deadline)
         (self.source, self.index, self.writer, self.makeSpool) = (source, index, writer, makeSpool)
         (self.contents, self.isFull) = (contents, isFull)
@@ -168,9 +181,12 @@ package final class SourceUpdate {
     package func remove(_ book: SourceBook) async throws {
         try await flush()
         var last = ""
-        while let end = try paths(in: book, after: last).last {
-            report.removed += try paths(in: book, after: last).count
-            last = end
+        while true {
+            let page = try index.cards(in: book.id, after: last, limit: 512)
+            guard let end = page.last else { break }
+            for card in page { goneContacts.formUnion(card.contactIDs) }
+            report.removed += page.count
+            last = end.path
         }
         let id = book.id
         try await writer.write { try $0.removeBook(id) }
@@ -193,6 +209,9 @@ package final class SourceUpdate {
             return try await put(fault: fault, at: path, validator: validator, in: book)
         }
         report.changed += 1
+        if hadCards, let former = try index.card(at: path, in: book.id) {
+            goneContacts.formUnion(former.contactIDs.subtracting(contacts.map(\.id)))
+        }
         if !reasons.isEmpty {
             // A record that cannot be read keeps the contact that it had.
             report.unreadable += 1
@@ -228,6 +247,7 @@ package final class SourceUpdate {
         try await flush()
         guard !paths.isEmpty else { return }
         let id = book.id
+        for path in paths { goneContacts.formUnion(try index.card(at: path, in: id)?.contactIDs ?? []) }
         report.removed += try await writer.write { transaction in
             try paths.count { path in
                 try transaction.forgetErased(ContentDigest.ofPath(path), in: id)

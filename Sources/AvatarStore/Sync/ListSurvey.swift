@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarReports
 import Synchronization
 
 /// The result of the first read of a contact list: the contacts that the list has more than once.

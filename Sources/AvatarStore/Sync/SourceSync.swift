@@ -41,9 +41,11 @@ final class SourceSync {
         spooledTo makeSpool: @escaping @Sendable () throws -> RecordSpool
     ) async throws {
         self.isOffline = isOffline
+        var isUnsettled = false
         for source in sources.sorted(by: { $0.name < $1.name }) {
             try await writer.write { _ = try $0.number(ofSource: source.name, kind: source.kind.number) }
             guard let known = try index.source(named: source.name) else { continue }
+            isUnsettled = isUnsettled || !known.isSettled
             let contents = try await writer.write { try $0.allowedContents(asksByEmail: asksByEmail, of: known.id) }
             // An earlier sync may have left parts out, which only the cards have.
             let hasCards = try index.cardCount(of: known) > 0
@@ -57,6 +59,7 @@ final class SourceSync {
                 makeSpool: makeSpool,
                 contents: contents,
                 asksByEmail: asksByEmail,
+                hadCards: hasCards,
                 isFull: readsAll,
                 readsErased: isFull,
                 deadline: deadline
@@ -85,6 +88,68 @@ final class SourceSync {
                 former[known.id] = try index.contactCount(of: known)
             }
         }
+        if !isOffline { try await readSuccessors(sources, checksAll: isUnsettled) }
+    }
+
+    /// Reads the cards again that take the place of others of the same contacts: the store has the photos of those.
+    ///
+    /// - Parameter checksAll: whether a sync that did not end may have left such cards.
+    private func readSuccessors(_ sources: [ContactSource], checksAll: Bool) async throws {
+        let gone = updates.reduce(into: Set<String>()) { $0.formUnion($1.goneContacts) }
+        guard checksAll || !gone.isEmpty else { return }
+        // To look for many ids in each card takes longer than to decode it.
+        let ids = checksAll || gone.count > Self.mostSoughtContacts ? nil : Array(gone)
+        for update in updates where update.report.failure == nil && !update.isFull {
+            var decoded = 0
+            let lost = try cards(of: update, holding: ids) { card in
+                decoded += 1
+                // The others are read anyway, or were just now.
+                guard !card.isPending, card.validator != nil else { return false }
+                return try SourceRecords.decode(card.records).contains { contact in
+                    guard checksAll || gone.contains(contact.id) else { return false }
+                    return try !hasPhotos(contact)
+                }
+            }
+            logger.debug(
+                "looked for other cards of contacts whose cards are gone",
+                metadata: ["source": "\(update.source.name)", "decoded": "\(decoded)", "found": "\(lost.count)"]
+            )
+            guard !lost.isEmpty, let source = sources.first(where: { $0.name == update.source.name }) else { continue }
+            try await writer.write { transaction in
+                for card in lost { try transaction.invalidateCard(at: card.path, in: card.book) }
+            }
+            var failure: AvatarStoreError?
+            do { try await source.update(update) } catch let error as AvatarStoreError where error.isOfSource {
+                failure = error
+            }
+            try await update.flush()
+            try update.end(failure)
+        }
+    }
+
+    private static let mostSoughtContacts = 16
+
+    /// The cards of the source of `update` that `isWanted` accepts.
+    ///
+    /// - Parameter texts: only cards whose records hold one of these; `nil` for all.
+    private func cards(
+        of update: SourceUpdate,
+        holding texts: [String]? = nil,
+        where isWanted: (SourceCard) throws -> Bool
+    ) throws -> [(path: String, book: Int64)] {
+        var found: [(path: String, book: Int64)] = []
+        for book in try update.books() {
+            var last = ""
+            while true {
+                let page = try index.cards(in: book.id, after: last, limit: 512, holding: texts)
+                guard let end = page.last else { break }
+                last = end.path
+                for card in page where try isWanted(card) {
+                    found.append((card.path, book.id))
+                }
+            }
+        }
+        return found
     }
 
     /// The records of all cards.
@@ -260,19 +325,7 @@ final class SourceSync {
     /// The cards whose photos the store does not have, to be read again by the next sync.
     private func cardsWithoutPhoto(of update: SourceUpdate) throws -> [(path: String, book: Int64)] {
         guard !withoutPhoto.isEmpty else { return [] }
-        var found: [(path: String, book: Int64)] = []
-        for book in try update.books() {
-            var last = ""
-            while true {
-                let page = try index.cards(in: book.id, after: last, limit: 512)
-                guard let end = page.last else { break }
-                last = end.path
-                for card in page where try SourceRecords.decode(card.records).contains(where: lacksPhoto) {
-                    found.append((card.path, book.id))
-                }
-            }
-        }
-        return found
+        return try cards(of: update) { try SourceRecords.decode($0.records).contains(where: lacksPhoto) }
     }
 }
 

@@ -115,7 +115,7 @@ final class SyncCommitter {
     func linkIfMissing(_ links: [StoredLink]) throws {
         guard !links.isEmpty else { return }
         let missing = try engine.index.unlinked(links.map { ($0.contact, $0.entry) })
-        for (item, isMissing) in zip(links, missing) where isMissing { link(item.key, item.contact) }
+        for (item, isMissing) in zip(links, missing) where isMissing { self.link(item.key, item.contact) }
     }
 
     /// Collects the result of a fetch.

@@ -28,6 +28,8 @@ final class SyncDispatcher {
     private var begun: [Int: (job: FetchJob, exchange: FetchExchange)] = [:]
     /// Fetches of readers that the sync waits for.
     private var joinedCount = 0
+    /// The pictures of cards at the servers of their sources; `nil` without such servers.
+    private let named: PicturesAtSources?
     /// Whether a request failed because there is no network.
     private(set) var isOffline = false
 
@@ -45,6 +47,7 @@ final class SyncDispatcher {
     /// - windows: what hosts bore in the last sync.
     /// - hosts: the health of the hosts when the sync begins.
     /// - timeLimit: the time for the sync in all; `nil` without a limit.
+    /// - named: the pictures of cards at the servers of their sources.
     /// - inbox: receives the results of fetches.
     init(
         _ engine: FetchEngine,
@@ -54,9 +57,10 @@ final class SyncDispatcher {
         windows: [String: HostWindow],
         hosts: SyncHosts,
         timeLimit: Duration?,
+        named: PicturesAtSources?,
         inbox: SyncInbox<SyncSignal>
     ) {
-        (self.engine, self.flights, self.hosts) = (engine, flights, hosts)
+        (self.engine, self.flights, self.hosts, self.named) = (engine, flights, hosts, named)
         (self.timeLimit, self.inbox) = (timeLimit, inbox)
         mostJoined = connections
         requests = engine.requests
@@ -93,10 +97,13 @@ final class SyncDispatcher {
 
     /// Queues a target. A host on probation gets one request at a time.
     func add(_ target: FetchTarget) {
+        var target = target
+        target.namedOrigin = named?.origin(of: target.requestKey)
         let isOnProbation = hosts.isOnProbation(target.host)
+        let (added, host) = (target, target.host)
         requests.withScheduler { scheduler, _ in
-            if isOnProbation { scheduler.setProbation(true, of: target.host) }
-            scheduler.add(target, target.host, at: target.turn.yielded != nil ? .last : .scattered)
+            if isOnProbation { scheduler.setProbation(true, of: host) }
+            scheduler.add(added, host, at: added.turn.yielded != nil ? .last : .scattered)
         }
     }
 

@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarReports
 import AvatarWriter
 import Logging
 
@@ -91,6 +92,7 @@ final class SyncEngine {
             windows: windows,
             hosts: try SyncHosts(parts.index, options, timeLimit: options.hostTimeLimit, at: started),
             timeLimit: options.timeLimit,
+            named: source.named,
             inbox: inbox
         )
         room = SyncRoom(engine, source, accessedBefore: accesses.nextTime())
@@ -191,13 +193,10 @@ final class SyncEngine {
                 within: options.timeLimit.map { max(.seconds(1), begun + $0 - .now) } ?? .seconds(600)
             )
         }
-        for host in tally.report.slowedHosts.keys { noteWait(host) }
+        for host in tally.report.details.slowedHosts.keys { noteWait(host) }
         try await keepWindows()
         try await reportQueries()
-        tally.update { report in
-            report.wasCancelled = Task.isCancelled
-            report.duration = ContinuousClock.now - begun
-        }
+        tally.update { $0.wasCancelled = Task.isCancelled }
         tally.tellProgress()
         await tally.tellEvents()
         return try tally.result()
@@ -209,8 +208,8 @@ final class SyncEngine {
     /// Reports the hosts with most requests, and keeps how many requests at once they bear, for the next sync.
     private func keepWindows() async throws {
         let uses = dispatcher.uses(most: Self.mostWindows)
-        tally.update { $0.hosts = uses.prefix(SyncReport.largestHostCount).map(SyncReport.Host.init) }
-        for use in uses.prefix(SyncReport.largestHostCount) { logger.debug("\(use)") }
+        tally.update { $0.details.hosts = uses.prefix(SyncDetails.largestHostCount).map(SyncDetails.Host.init) }
+        for use in uses.prefix(SyncDetails.largestHostCount) { logger.debug("\(use)") }
         let changed = uses.filter { $0.window != windows[$0.host] }.map { ($0.host, $0.window) }
         guard findsWindows, !changed.isEmpty else { return }
         try await writer.write { transaction in
@@ -221,7 +220,7 @@ final class SyncEngine {
     /// Reports hosts whose URLs change with each list, and contacts whose URLs keep their volatile parameters.
     private func reportQueries() async throws {
         let (clashes, changing) = (planning.clashes.found, try planning.changes.found(in: index))
-        tally.update { ($0.queryClashes, $0.changingQueries) = (clashes, changing) }
+        tally.update { ($0.details.queryClashes, $0.details.changingQueries) = (clashes, changing) }
         let hosts = clashes.map(\.host)
         guard !hosts.isEmpty, try !index.clashingHosts().isSuperset(of: hosts) else { return }
         try await writer.noteClashes(of: hosts)
@@ -446,7 +445,7 @@ final class SyncEngine {
     /// Reports how long the sync has waited for `host`. Called for each refusal, and for all such hosts at the end.
     private func noteWait(_ host: String) {
         guard let wait = dispatcher.wait(for: host) else { return }
-        tally.update { $0.noteWait(for: host, wait.time, refused: wait.refused) }
+        tally.update { $0.details.noteWait(for: host, wait.time, refused: wait.refused) }
     }
 
     /// Takes note of a commit, and names the files to protect if the writer asks for them.

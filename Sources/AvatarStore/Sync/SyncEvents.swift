@@ -1,4 +1,5 @@
 public import AvatarCore
+package import AvatarReports
 
 /// An event of a sync.
 public enum SyncEvent: Sendable {
@@ -61,7 +62,7 @@ public struct SyncProgress: Sendable {
     public var report: SyncReport
 
     /// The same as the progress of any long work.
-    public var work: WorkProgress {
+    package var work: WorkProgress {
         WorkProgress(.syncing, .entries, done: done, of: total, failed: report.failed, bytes: report.bytesReceived)
     }
 }

@@ -52,11 +52,12 @@ public struct SyncInput: Sendable {
         total: Int? = nil
     ) -> SyncInput where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
         SyncInput(sources: sources, hasContacts: true, total: total) { cards, options, surroundings in
-            guard let cards else { return try list(records, options, surroundings) }
-            if records is ContactArray, total == 0 { return try list(cards, options, surroundings) }
+            guard let cards else { return try list(records, nil, options, surroundings) }
+            let named = PicturesAtSources(sources)
+            if records is ContactArray, total == 0 { return try list(cards, named, options, surroundings) }
             return records is any RepeatableRecords
-                ? try list(JoinedRecords(first: cards, second: records), options, surroundings)
-                : try list(OnceRecords(first: cards, second: records), options, surroundings)
+                ? try list(JoinedRecords(first: cards, second: records), named, options, surroundings)
+                : try list(OnceRecords(first: cards, second: records), named, options, surroundings)
         }
     }
 
@@ -70,6 +71,7 @@ public struct SyncInput: Sendable {
 
     private static func list<Records>(
         _ records: Records,
+        _ named: PicturesAtSources?,
         _ options: SyncOptions,
         _ surroundings: Surroundings
     ) throws -> SyncSource where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
@@ -79,6 +81,7 @@ public struct SyncInput: Sendable {
             emailSources: options.emailSources,
             ignoring: try surroundings.index.ignoredDigests(),
             reducing: try surroundings.index.volatileQueries(),
+            noting: named,
             in: surroundings.index
         )
     }

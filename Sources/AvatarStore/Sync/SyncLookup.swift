@@ -2,6 +2,7 @@ import AvatarCore
 import AvatarFiles
 import AvatarIndex
 import AvatarWriter
+import Logging
 
 // The inputs of a plan: rules from the options, hosts from the index, and the state of the items in index and disk.
 
@@ -40,11 +41,13 @@ extension SyncHosts {
 struct SyncLookup {
     private let index: AvatarIndex
     private let roots: StoredRoots
+    private let logger: Logger
 
     /// A look-up in the index and the published files of an open store.
     init(_ parts: StoreParts) {
         index = parts.index
         roots = parts.roots
+        logger = parts.configuration.logger
     }
 
     /// The state of `items` in index and disk, and the files that are missing or have another length than the index
@@ -100,7 +103,16 @@ struct SyncLookup {
 
     /// The files of `entries` that are missing or have another length. A user or the system may have emptied the
     /// caches.
+    ///
+    /// A file that the disk cannot answer for is not lost: its image stays, and the sync goes on with the others.
     private func lost(among entries: [AvatarEntry]) -> [FileRecord] {
-        entries.compactMap(\.file).filter { !roots.contains($0) }
+        entries.compactMap(\.file).filter { file in
+            do throws(AvatarStoreError) {
+                return try !roots.contains(file)
+            } catch {
+                logger.warning("a file could not be looked at", metadata: ["error": "\(error)"])
+                return false
+            }
+        }
     }
 }

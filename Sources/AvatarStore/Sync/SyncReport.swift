@@ -1,4 +1,5 @@
 public import AvatarCore
+public import AvatarReports
 
 /// The counts of a sync, and its failures.
 public struct SyncReport: Sendable {
@@ -22,41 +23,6 @@ public struct SyncReport: Sendable {
         /// Name and port of the host of the image, or of the one that it redirected to; `nil` for a record, for the network, and
         /// for an image without a URL.
         public var host: String?
-    }
-
-    /// A contact that the list has more than once. Its last record counts.
-    public struct Duplicate: Sendable, Hashable {
-        /// The contact's id.
-        public var contact: String
-        /// The places of its records in order, at most 10, as far as the list gives them. The last record counts.
-        public var places: [ListPlace]
-    }
-
-    /// A host that asked for fewer requests. The sync waited for it, and spaced its requests from then on.
-    public struct SlowedHost: Sendable, Hashable {
-        /// The time during which the host got no request.
-        public var waited: Duration
-        /// Requests that the host refused. Their images were requested again.
-        public var refused: Int
-    }
-
-    /// The requests of the sync to one host.
-    public struct Host: Sendable, Hashable {
-        /// Its name and port.
-        public var name: String
-        /// Images that were requested from it.
-        public var requests: Int
-        /// The most requests under way at once.
-        public var mostAtOnce: Int
-        /// Connections opened for them.
-        public var connections: Int
-        /// Whether it answered over HTTP/2.
-        public var isMultiplexed: Bool
-
-        init(_ use: RequestScheduler<FetchTarget>.Use) {
-            (name, requests, mostAtOnce) = (use.host, use.requests, use.mostAtOnce)
-            (connections, isMultiplexed) = (use.connections, use.isMultiplexed)
-        }
     }
 
     /// An address book that the sync read.
@@ -85,21 +51,13 @@ public struct SyncReport: Sendable {
         init(name: String, kind: ContactSource.Kind) { (self.name, self.kind) = (name, kind) }
     }
 
-    /// The most hosts in `hosts`.
-    static let largestHostCount = 20
-    /// The most slowed hosts that are kept.
-    private static let largestSlowedCount = 100
     /// The most failures that are kept in full; all are counted.
     package static let largestFailureCount = 1000
-    /// The most contacts with several records that are kept; all records are counted.
-    package static let largestDuplicateCount = 20
 
     /// Contacts read from the list, each once.
     public var contacts = 0
     /// Records that a later record of the same contact replaces.
     public var duplicates = 0
-    /// The contacts with several records, at most 20.
-    public var duplicateContacts: [Duplicate] = []
     /// Contacts without a picture, including those for whose addresses no e-mail source has one.
     public var withoutImage = 0
     /// Records that cannot be read.
@@ -140,22 +98,13 @@ public struct SyncReport: Sendable {
     /// Contacts that pruning would have unlinked and did not, because they are more than 20, and more than half of those that the
     /// list named before (`SyncOptions.prunesAll`).
     public var keptLeavers = 0
-    /// Hosts that asked for fewer requests (429 or 503) and were waited for, by name and port; at most 100.
-    public var slowedHosts: [String: SlowedHost] = [:]
     /// Files evicted to make room.
     public var evicted = 0
     /// Images that the shared tier gave or confirmed, so that no origin was asked. Included in `fetched`, `notModified` and
     /// `failed`.
     public var shared = 0
-    /// Hosts of which some URLs keep their volatile parameters (`VolatileQuery`), in the order of their names.
-    public var queryClashes: [QueryClash] = []
-    /// Hosts whose URLs in the list differ from the stored ones of the same contacts in nothing but their query, at most 10, those
-    /// with most contacts first.
-    public var changingQueries: [ChangingQuery] = []
     /// The address books, in the order of their names.
     public var sources: [Source] = []
-    /// The hosts with most requests, at most 20, those with most requests first.
-    public var hosts: [Host] = []
     /// HTTP requests, including redirects and repeated attempts.
     public var requests = 0
     /// Bytes of response bodies.
@@ -164,10 +113,8 @@ public struct SyncReport: Sendable {
     public var duration = Duration.zero
     /// The failures, at most 1,000.
     public var failures: [Failure] = []
-    /// All failures by host and kind, the largest groups first. From the thousandth group on, further hosts count as none.
-    public var failureGroups: [FailureGroup] { groups.sorted }
-    /// The failures by host and kind.
-    var groups = FailureGroups()
+    /// The hosts and contacts behind the counts.
+    public var details = SyncDetails()
     /// Whether the sync was cancelled before its end. Images that had arrived are stored.
     public var wasCancelled = false
     /// Whether its time limit ended it. Images that had arrived are stored.
@@ -199,12 +146,6 @@ public struct SyncReport: Sendable {
     mutating func skip(_ reason: SkipReason, _ count: Int = 1) {
         skipped += count
         skippedBy.add(reason, count)
-    }
-
-    /// Reports that the sync waits for `host`.
-    mutating func noteWait(for host: String, _ waited: Duration, refused: Int) {
-        guard slowedHosts[host] != nil || slowedHosts.count < Self.largestSlowedCount else { return }
-        slowedHosts[host] = SlowedHost(waited: waited, refused: refused)
     }
 
     /// Counts the outcome of a fetch.
@@ -239,7 +180,7 @@ public struct SyncReport: Sendable {
 
     /// Reports a failure in full, unless enough are reported, and in its group.
     mutating func add(_ failure: Failure) {
-        groups.add(failure)
+        details.groups.add(failure.kind, failure.message, atHost: failure.host)
         if failures.count < Self.largestFailureCount { failures.append(failure) }
     }
 }
@@ -269,22 +210,16 @@ extension SyncReport: CustomStringConvertible {
     }
 }
 
-extension SyncReport.Duplicate {
-    /// The most places that are kept for one contact.
-    private static let mostPlaces = 10
-
-    /// Adds `record` to those of its contact.
-    static func note(_ record: DuplicateRecord, in duplicates: inout [Self]) {
-        let before = [record.place].compactMap(\.self)
-        if let index = duplicates.firstIndex(where: { $0.contact == record.contact }) {
-            guard duplicates[index].places.count < mostPlaces, let end = duplicates[index].places.indices.last else {
-                return
-            }
-            duplicates[index].places.insert(contentsOf: before, at: end)
-        } else if duplicates.count < SyncReport.largestDuplicateCount {
-            let last = [record.last].compactMap(\.self)
-            duplicates.append(Self(contact: record.contact, places: before + last))
-        }
+extension SyncDetails.Host {
+    /// The requests that a sync sent to one host.
+    init(_ use: RequestScheduler<FetchTarget>.Use) {
+        self.init(
+            name: use.host,
+            requests: use.requests,
+            mostAtOnce: use.mostAtOnce,
+            connections: use.connections,
+            isMultiplexed: use.isMultiplexed
+        )
     }
 }
 

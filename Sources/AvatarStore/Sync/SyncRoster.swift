@@ -5,7 +5,8 @@ import AvatarWriter
 
 /// The contacts that the list of one sync names: keeps them, their names and digests of their addresses in the index.
 ///
-/// Only contacts that are new, or have another name or other addresses, are written, 512 in a transaction.
+/// Only contacts that are new, or have another name or other addresses, are written, 8,192 in a transaction. Names and words come in
+/// no order, so each transaction writes most pages of their indexes, and few large ones cost less than many small ones.
 final class SyncRoster {
     private let index: AvatarIndex
     private let writer: StoreWriter
@@ -24,12 +25,14 @@ final class SyncRoster {
     /// The bits of lists whose record of a contact does not count, because another one follows.
     private var further: [String: Int64] = [:]
     /// Contacts not written yet.
-    private var waiting: [ListedContact] = []
+    private var waiting: [Unrecorded] = []
     /// The sources of the sync, which must know their contacts; `nil` without sources.
     private let sources: SourceSync?
 
     /// The number of contacts in one transaction.
-    private static let batchSize = 512
+    private static let batchSize = 8192
+    /// The number of contacts that a list may omit in one transaction.
+    private static let removedAtOnce = 512
 
     /// A roster without contacts.
     ///
@@ -64,6 +67,17 @@ final class SyncRoster {
         let numbers = try known.nonzeroBitCount == Set(lists.values).count ? nil : await writer.numbers(ofLists: lists)
         masks = try numbers ?? lists.mapValues { try index.mask(ofLists: [$0]) }
         mask = masks.values.reduce(0, |)
+        try await forgetValidators()
+    }
+
+    /// Forgets the validators of the lists, whose state changes now. A sync that does all of a list keeps new ones at its end.
+    private func forgetValidators() async throws {
+        for name in Set(lists.values) {
+            guard let list = try index.source(named: name), list.kind == 0 else { continue }
+            for book in try index.books(of: list.id) where book.token != nil {
+                try await writer.write { try $0.setToken(nil, of: book.id) }
+            }
+        }
     }
 
     /// Notes the contacts among `items`.
@@ -88,7 +102,7 @@ final class SyncRoster {
             )
         }
         guard !listed.isEmpty else { return }
-        waiting += try index.unrecorded(listed)
+        waiting += try index.unrecorded(listed).map(Unrecorded.init)
         if waiting.count >= Self.batchSize { try await write() }
     }
 
@@ -108,7 +122,7 @@ final class SyncRoster {
         guard let named else { return }
         var last = ""
         while !Task.isCancelled {
-            let page = try index.listedContacts(after: last, limit: Self.batchSize)
+            let page = try index.listedContacts(after: last, limit: Self.removedAtOnce)
             guard let end = page.last else { return }
             last = end
             let omitted = page.filter { !named.contains($0) }
@@ -119,20 +133,35 @@ final class SyncRoster {
     }
 }
 
+/// A contact to write, with what its name means for the index: the thread of the writer has more to do than that of the sync.
+private struct Unrecorded: Sendable {
+    let contact: ListedContact
+    let sortName: String?
+    let words: [String]
+
+    init(_ contact: ListedContact) {
+        self.contact = contact
+        sortName = contact.name?.sortName
+        words = sortName.map(NameWords.rows) ?? []
+    }
+}
+
 extension StoreWriter {
     /// Records that a list names `contacts`.
-    fileprivate func record(_ contacts: [ListedContact]) throws {
+    fileprivate func record(_ contacts: [Unrecorded]) throws {
         try write { transaction in
             let keepsNames = try transaction.value(of: .keepNames) != 0
             let keepsAddresses = try transaction.value(of: .keepAddresses) != 0
-            for contact in contacts {
+            for unrecorded in contacts {
+                let contact = unrecorded.contact
                 let kept = ListedContact(
                     id: contact.id,
                     name: keepsNames ? contact.name : nil,
                     addresses: keepsAddresses ? contact.addresses : nil,
                     namedBy: contact.namedBy
                 )
-                try transaction.record(kept, sortName: kept.name?.sortName)
+                let sortName = keepsNames ? unrecorded.sortName : nil
+                try transaction.record(kept, sortName: sortName, words: unrecorded.words)
             }
         }
     }

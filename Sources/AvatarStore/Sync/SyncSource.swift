@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarReports
 
 /// The source of a sync's items: a contact list, the due entries, or all entries. Each walk starts at the beginning.
 struct SyncSource: Sendable {
@@ -12,6 +13,8 @@ struct SyncSource: Sendable {
     var countsRest = false
     /// Whether the items are only the due entries, so that the store may have fresh ones besides.
     var omitsFresh = false
+    /// The pictures of cards at the servers of their sources, as far as the source was read; `nil` without such servers.
+    var named: PicturesAtSources?
     /// Begins a walk.
     let makeWalk: @Sendable () -> Walk
 
@@ -28,6 +31,7 @@ struct SyncSource: Sendable {
     /// - Parameter makeSpool: creates the file that keeps the records of a long list; `nil` to read them from the list again.
     /// - Parameter emailSources: the services to request for contacts without an image of their own, in this order.
     /// - Parameter ignored: the digests of pictures that count as none.
+    /// - Parameter named: notes the pictures of cards at the servers of their sources.
     /// - Parameter queries: the volatile parameters of URLs, and the index that has the keys without them.
     static func list<Records>(
         _ records: Records,
@@ -35,11 +39,12 @@ struct SyncSource: Sendable {
         emailSources: [EmailSource],
         ignoring ignored: Set<[UInt8]>,
         reducing queries: VolatileQueries,
+        noting named: PicturesAtSources?,
         in index: AvatarIndex
     ) -> SyncSource
     where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
         let shared = SharedSurvey()
-        return SyncSource {
+        return SyncSource(named: named) {
             var survey = ListSurvey(spooledTo: makeSpool, queries)
             var keys: VolatileKeys?
             // A sequence that can be read only once may refuse a second iterator, so none is made before it is used.
@@ -83,6 +88,7 @@ struct SyncSource: Sendable {
                         break
                     }
                     let found = list.duplicate(record, at: position).map { [SyncItem.duplicate($0)] }
+                    if found == nil { named?.note(record) }
                     let new = try found ?? SyncItem.items(of: record, emailSources, ignored, &keys)
                     for case .photos(let listed) in new { bytes += listed.byteCount }
                     items += new

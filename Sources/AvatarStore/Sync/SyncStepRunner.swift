@@ -46,7 +46,7 @@ struct SyncStepRunner {
             case .duplicate(let record):
                 tally.update { report in
                     report.duplicates += 1
-                    SyncReport.Duplicate.note(record, in: &report.duplicateContacts)
+                    report.details.noteDuplicate(of: record.contact, at: record.place, last: record.last)
                 }
                 tally.settle()
             }

@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarIndex
+package import AvatarProviders
 import Logging
 import Synchronization
 
@@ -47,23 +48,25 @@ final class TierGate: Sendable {
     private let tier: any SharedTier
     private let clock: any WallClock
     private let logger: Logger
+    /// The time for a call.
+    private let callLimit: Duration
     private let state = Mutex(State())
 
-    /// The time for a call. A tier that takes longer costs more than it saves.
-    private static let callLimit = Duration.seconds(10)
     /// The shortest and the longest time for which the gate is closed.
     private static let shortestRest = Duration.seconds(30)
     private static let longestRest = Duration.seconds(600)
     /// The time after which a call is slow, and the slow calls in a row that count as a failure: a sync makes several calls for
     /// each picture.
-    private static let slowTime = Duration.seconds(3)
+    private var slowTime: Duration { callLimit * 3 / 10 }
     private static let mostSlowCalls = 6
     /// The time after which a line appears in the log again.
     private static let silence = Duration.seconds(3600)
 
     /// An open gate to `tier`.
-    init(_ tier: any SharedTier, clock: any WallClock, logger: Logger) {
-        (self.tier, self.clock, self.logger) = (tier, clock, logger)
+    ///
+    /// - Parameter callLimit: the time for a call.
+    init(_ tier: any SharedTier, callLimit: Duration, clock: any WallClock, logger: Logger) {
+        (self.tier, self.callLimit, self.clock, self.logger) = (tier, callLimit, clock, logger)
     }
 
     // MARK: Calls
@@ -77,11 +80,11 @@ final class TierGate: Sendable {
 
     /// The result of `body`.
     ///
-    /// - Parameter limit: the time for the call. Default: 10 seconds.
+    /// - Parameter limit: the time for the call. Default: `nil`, the one of the gate.
     /// - Throws: `TierUnavailable` while the gate is closed, and after a failure; `CancellationError`.
     func call<Result: Sendable>(
         _ way: Way,
-        within limit: Duration = callLimit,
+        within limit: Duration? = nil,
         _ body: @escaping @Sendable (any SharedTier) async throws -> Result
     ) async throws -> Result {
         guard isOpen(way) else { throw TierUnavailable() }
@@ -89,8 +92,8 @@ final class TierGate: Sendable {
         try Task.checkCancellation()
         let (tier, began) = (tier, ContinuousClock.now)
         do {
-            let result = try await Deadlines.shared.run(limit) { try await body(tier) }
-            succeed(way, began, isTimed: limit == Self.callLimit)
+            let result = try await Deadlines.shared.run(limit ?? callLimit) { try await body(tier) }
+            succeed(way, began, isTimed: limit == nil)
             return result
         } catch let error as CancellationError {
             throw error
@@ -102,7 +105,7 @@ final class TierGate: Sendable {
             case .unavailable, .slowDown, .noBucket, .invalidConfiguration: fail(Way.allCases, error.message)
             }
         } catch is DeadlinePassed {
-            fail(Way.allCases, "The shared tier took longer than \(Self.text(limit)) for one request.")
+            fail(Way.allCases, "The shared tier took longer than \(Self.text(limit ?? callLimit)) for one request.")
         } catch {
             fail(Way.allCases, "The shared tier failed: \(error)")
         }
@@ -156,7 +159,7 @@ final class TierGate: Sendable {
         let isTooSlow = state.withLock { state in
             state.isUsed = true
             var half = state.halves[way.rawValue]
-            let isSlow = isTimed && .now - began > Self.slowTime
+            let isSlow = isTimed && .now - began > slowTime
             // A call that began before the failure says nothing about what came after.
             if !isSlow, half.failure != nil, began > half.failed { half = Half() }
             half.slowCalls = isSlow ? half.slowCalls + 1 : 0
@@ -165,7 +168,7 @@ final class TierGate: Sendable {
         }
         if isTooSlow {
             let calls = "each of the last \(Self.mostSlowCalls) requests"
-            fail(Way.allCases, "The shared tier took longer than \(Self.text(Self.slowTime)) for \(calls).")
+            fail(Way.allCases, "The shared tier took longer than \(Self.text(slowTime)) for \(calls).")
         }
     }
 

@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+import AvatarProviders
 import AvatarWriter
 import HTTPTypes
 
@@ -33,7 +34,13 @@ final class TierLink: AnswerSource {
     /// - Parameter machine: the name of the store in the tier.
     private init(_ tier: any SharedTier, as machine: String, _ parts: StoreParts, _ writer: StoreWriter) {
         (self.writer, clock) = (writer, parts.clock)
-        gate = TierGate(tier, clock: parts.clock, logger: parts.configuration.logger)
+        let configuration = parts.configuration
+        gate = TierGate(
+            tier,
+            callLimit: configuration.sharedTierTimeLimit,
+            clock: parts.clock,
+            logger: configuration.logger
+        )
         reader = TierReader(gate: gate)
         claims = TierClaims(gate)
         erasure = TierErasure(gate, as: machine, parts, writer)

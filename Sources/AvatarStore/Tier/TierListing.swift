@@ -26,7 +26,8 @@ struct TierListing: AnswerListing {
         let end = ContinuousClock.now + Self.longestTime
         do {
             for _ in 0..<pages where !catalog.isComplete && ContinuousClock.now < end {
-                catalog.add(try await gate.list(TierLayout.records, after: catalog.position))
+                let page = try await gate.list(TierLayout.records, after: catalog.position)
+                catalog.add(page.keys, isTruncated: page.isTruncated)
             }
         } catch {
             // The gate has recorded it, or the sync is cancelled. What is listed so far holds.

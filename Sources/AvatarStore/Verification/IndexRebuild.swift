@@ -1,15 +1,19 @@
 package import AvatarCore
+package import AvatarFileSystem
 import AvatarFiles
 import AvatarIndex
+package import AvatarReports
 import AvatarWriter
 
 /// Rebuilds an index that is damaged or lost, so that the files can be listed again.
 package struct IndexRebuild {
     private let layout: StoreLayout
+    private let fileSystem: any FileSystem
     private let fileMode: UInt32
 
-    package init(_ layout: StoreLayout, fileMode: UInt32) {
+    package init(_ layout: StoreLayout, on fileSystem: any FileSystem, fileMode: UInt32) {
         self.layout = layout
+        self.fileSystem = fileSystem
         self.fileMode = fileMode
     }
 
@@ -21,28 +25,28 @@ package struct IndexRebuild {
     /// - Throws: `busy` if another process has the store open; `unusableRoot` if a root holds foreign files, or only
     ///   `caches` is left of the store, with nothing changed; an error of the disk.
     package func run() throws -> LostContent {
-        if let error = layout.lostStoreError(.unusableRoot) { throw error }
-        try StorePlaces.refuseForeignFiles(layout)
+        if let error = try layout.lostStoreError(.unusableRoot, on: fileSystem) { throw error }
+        try StorePlaces.refuseForeignFiles(layout, on: fileSystem)
         let mode = FileStore.directoryMode(for: fileMode)
-        let caches = try Directory.makeRoot(layout.cachesRoot, mode: mode)
-        let documents = try Directory.makeRoot(layout.documentsRoot, mode: mode)
-        let staging = try Directory.makeRoot(layout.staging(of: .documents), mode: mode)
+        let caches = try Directory.makeRoot(layout.cachesRoot, on: fileSystem, mode: mode)
+        let documents = try Directory.makeRoot(layout.documentsRoot, on: fileSystem, mode: mode)
+        let staging = try Directory.makeRoot(layout.staging(of: .documents), on: fileSystem, mode: mode)
         try requireNoOtherProcess()
         let id =
             try RootMark(of: documents, in: staging).owner()
-            ?? RootMark.owner(ofRoot: caches.path, in: layout.staging(of: .caches))
+            ?? RootMark.owner(ofRoot: caches.path, in: layout.staging(of: .caches), on: fileSystem)
             ?? Hexadecimal.random64() + Hexadecimal.random64()
         var lost = LostContent()
-        (lost.contacts, lost.settings) = AvatarIndex.countUnrecoverable(at: layout.indexPath)
-        try AvatarIndex.setAside(at: layout.indexPath)
+        (lost.contacts, lost.settings) = AvatarIndex.countUnrecoverable(at: layout.indexPath, on: fileSystem)
+        try AvatarIndex.setAside(at: layout.indexPath, on: fileSystem)
         lost.cachedImages = try StoredFiles(root: caches).removePublishedFiles()
-        try AvatarIndex.putInPlace(at: layout.indexPath, fileMode: fileMode, storeID: id)
+        try AvatarIndex.putInPlace(at: layout.indexPath, on: fileSystem, fileMode: fileMode, storeID: id)
         return lost
     }
 
     /// - Throws: `busy` if another process has the store open.
     private func requireNoOtherProcess() throws {
-        let staging = try Directory.openRoot(layout.staging(of: .documents))
+        let staging = try Directory.openRoot(layout.staging(of: .documents), on: fileSystem)
         let names: [String]
         do throws(SystemCallError) {
             names = try Holder.names(in: staging)

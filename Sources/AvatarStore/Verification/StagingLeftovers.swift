@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarFileSystem
 import AvatarFiles
 import AvatarIndex
 
@@ -11,14 +12,16 @@ struct StagingLeftovers: Sendable {
     }
 
     private let layout: StoreLayout
+    private let fileSystem: any FileSystem
 
-    init(_ layout: StoreLayout) {
+    init(_ layout: StoreLayout, on fileSystem: any FileSystem) {
         self.layout = layout
+        self.fileSystem = fileSystem
     }
 
     /// Whether the process of the holder `name` is alive.
     func isAlive(_ name: String) throws -> Bool {
-        try Holder.isAlive(name, in: try Directory.openRoot(layout.staging(of: .documents)))
+        try Holder.isAlive(name, in: try Directory.openRoot(layout.staging(of: .documents), on: fileSystem))
     }
 
     /// The staging folders without a lock file.
@@ -30,7 +33,7 @@ struct StagingLeftovers: Sendable {
         // Read after the folders: a process creates its lock file before its folder.
         let held = Set(try holders())
         // A process that ends removes its folder first, so a folder that is gone by now was no fault.
-        return folders.filter { !held.contains($0.holder) && Directory.exists($0.path) }
+        return folders.filter { !held.contains($0.holder) && fileSystem.exists($0.path) }
     }
 
     /// Files of interrupted downloads without a row.
@@ -41,12 +44,12 @@ struct StagingLeftovers: Sendable {
         guard !paths.isEmpty else { return [] }
         // Read after the names: a row is written before its file.
         let known = Set(try index.partialDownloads().map(\.name))
-        return paths.filter { !known.contains($0.name) && Directory.exists($0.path) }.map(\.path)
+        return paths.filter { !known.contains($0.name) && fileSystem.exists($0.path) }.map(\.path)
     }
 
     private func holders() throws -> [String] {
         do throws(SystemCallError) {
-            return try Holder.names(in: Directory(opening: layout.staging(of: .documents)))
+            return try Holder.names(in: Directory(opening: layout.staging(of: .documents), on: fileSystem))
         } catch {
             if error.isMissing { return [] }
             throw error.storeError
@@ -56,7 +59,7 @@ struct StagingLeftovers: Sendable {
     /// The names in the folder `place`; none if it does not exist.
     private func names(in place: String) throws -> [String] {
         do throws(SystemCallError) {
-            return try Directory(opening: place).names()
+            return try Directory(opening: place, on: fileSystem).names()
         } catch {
             if error.isMissing { return [] }
             throw error.storeError

@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFiles
 import AvatarIndex
+package import AvatarReports
 import AvatarWriter
 
 /// Compares index and files, one of the 256 folders at a time: first each row with its file, then each file with the
@@ -12,8 +13,8 @@ import AvatarWriter
 package actor StoreVerifier {
     /// How closely a verification looks.
     package enum Depth: Equatable {
-        /// All that a power loss may have changed: names, lengths, and the bytes of files in `caches` with a row id
-        /// above the durable point.
+        /// All that a power loss may have changed: names, lengths, and the bytes of files with a row id above the durable
+        /// point. Documents among them too: a disk may have said that it had written them and have lied.
         case afterPowerLoss(lastDurableFile: Int64)
         /// Names and lengths, the database and the totals.
         case quick
@@ -31,7 +32,7 @@ package actor StoreVerifier {
         /// Whether the bytes of `file` are compared with its digest.
         func comparesBytes(of file: FileRecord) -> Bool {
             switch self {
-            case .afterPowerLoss(let lastDurableFile): file.storageClass == .caches && file.id > lastDurableFile
+            case .afterPowerLoss(let lastDurableFile): file.id > lastDurableFile
             case .quick: false
             case .full: true
             }
@@ -91,6 +92,7 @@ package actor StoreVerifier {
         if depth.includesIndex {
             guard try await checkNumbers() else { return report }
             try checkIndex()
+            try await checkWords()
         }
         try await lookAtUnfinishedWork()
         fileCount = try StorageClass.allCases.reduce(0) { $0 + (try index.total(of: $1).files) }
@@ -112,6 +114,15 @@ package actor StoreVerifier {
         if let damage = try index.damage(isQuick: depth == .quick) {
             throw AvatarStoreError(.damagedIndex, "The index is damaged: \(damage).")
         }
+    }
+
+    /// Compares the words by which searches find contacts with their names, and repairs them.
+    private func checkWords() async throws {
+        let wrong = try index.wrongWords()
+        guard wrong.missing + wrong.strays > 0 else { return }
+        try await writer?.repairWords()
+        let detail = "contact_word lacks \(wrong.missing) rows and has \(wrong.strays) that no name has"
+        report.add(VerificationFault(.wrongWords, path: index.path, detail: detail), isRepaired: writer != nil)
     }
 
     /// Looks for numbers that their columns cannot have, and repairs them. It comes first: SQLite takes some of them for damage
@@ -156,7 +167,9 @@ package actor StoreVerifier {
         for stray in strays {
             try check(stray, among: index.files(at: stray.file.path, of: storageClass))
         }
-        for byte in UInt8.min...UInt8.max {
+        var next: UInt8? = .min
+        while let first = next, let byte = try index.firstDigestByte(of: storageClass, from: first) {
+            next = byte == .max ? nil : byte + 1
             let files = try index.files(of: storageClass, digestByte: byte)
             let paths = Dictionary(grouping: files, by: \.file.path)
             for file in files where !isStray(file.file) {
@@ -226,11 +239,14 @@ package actor StoreVerifier {
     /// Looks for files without a row in all folders of a storage class.
     private func searchOrphans(in storageClass: StorageClass) async throws {
         let files = roots.files(of: storageClass)
+        // A folder that is made later has no orphans yet.
+        let folders = Set(try files.namesInRoot())
         for path in try files.pathsOutsideFolders() { try lookForRow(of: path, in: storageClass, digestByte: 0) }
         for byte in UInt8.min...UInt8.max {
             foldersSearched += 1
             progress(WorkProgress(.seekingOrphans, .folders, done: foldersSearched, of: 512, failed: report.faultCount))
             let folder = FilePath.folder(forDigestByte: byte)
+            guard folders.contains(folder) else { continue }
             guard let names = try files.names(inFolder: folder) else {
                 // A symbolic link or a file in the place of a folder.
                 try lookForRow(of: folder, in: storageClass, digestByte: byte)

@@ -1,7 +1,9 @@
 import AvatarCore
+import AvatarFileSystem
 import AvatarFiles
 import AvatarImages
 import AvatarIndex
+import AvatarReports
 import AvatarWriter
 
 /// Makes index and files agree again, in small transactions beside other writers.
@@ -32,6 +34,18 @@ extension StoreWriter {
             {
                 try transaction.removeSetting(setting.name)
             }
+        }
+    }
+
+    /// Makes the words by which searches find contacts those of their names, 1,024 contacts or rows in a transaction.
+    func repairWords() throws {
+        var contact: String? = ""
+        while let last = contact {
+            contact = try write { try $0.addMissingWords(after: last, limit: 1024) }
+        }
+        var row: WordRow? = .first
+        while let last = row {
+            row = try write { try $0.removeStrayWords(after: last, limit: 1024) }
         }
     }
 

@@ -1,31 +1,6 @@
 import AvatarCore
 import AvatarIndex
-
-/// A host of which some URLs keep their volatile parameters (`VolatileQuery`), because the key without them may be that of
-/// another contact's image.
-public struct QueryClash: Sendable, Hashable {
-    /// The host, as the setting names it.
-    public var host: String
-    /// The contacts with such a URL.
-    public var contacts: Int
-    /// The ids of the first of them, at most 3; in a list of bare URLs the URLs without their queries.
-    public var examples: [String]
-}
-
-/// A host whose URLs in the list differ from the stored ones in nothing but their query, so that each list makes them new images.
-public struct ChangingQuery: Sendable, Hashable {
-    /// The name of the host.
-    public var host: String
-    /// The contacts with such a URL.
-    public var contacts: Int
-    /// Of the contacts that were looked at, those whose images have equal bytes under several such URLs.
-    public var sameBytes: Int
-    /// The parameters that differ, as the setting `volatile-query` takes them.
-    public var parameters: [String]
-
-    /// The value of the setting `volatile-query` that keeps the images from then on.
-    public var setting: String { "\(host) \(parameters.joined(separator: ","))" }
-}
+import AvatarReports
 
 /// Counts the contacts whose URLs keep their volatile parameters.
 struct QueryClashes {

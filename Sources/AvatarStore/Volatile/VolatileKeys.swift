@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarIndex
+import AvatarReports
 
 /// Finds the key of each URL of a list, where the host of the URL has volatile parameters (`VolatileQuery`).
 ///

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarReports
 
 /// The URLs of a whole list without their volatile parameters (`VolatileQuery`): which of them stand for several images.
 ///

@@ -30,6 +30,8 @@ struct ContactPage {
     let contact: PageContact
     /// The path of the picture itself; `nil` if initials stand in for it.
     let imagePath: String?
+    /// Whether browsers show its format. Initials stand in for any other one, with a link to the image.
+    let isShown: Bool
     /// Sentences that explain the state of the picture.
     let reasons: [String]
     /// The facts that most readers look for, in the order in which they are shown.
@@ -65,7 +67,7 @@ struct ContactPage {
 
     private func addPicture(to text: inout String) {
         let label = HTML.escaped(contact.label)
-        let isPicture = imagePath != nil
+        let isPicture = imagePath != nil && isShown
         let image =
             "<img class=\"\(isPicture ? "picture" : "initials")\" src=\"\(HTML.escaped(contact.picturePath))\""
             + " alt=\"\(isPicture ? "Image" : "Initials") of \(label)\" width=\"340\" height=\"340\">"

@@ -37,13 +37,14 @@ struct ContactPageWriter {
         guard shown?.picture != nil || !isFiltered else { return nil }
         let details = try shown.flatMap(details)
         let imagePath = shown?.picture.map { paths.image($0.file) }
+        let isShown = shown?.picture?.mediaType.map(BrowserFormats.contain) ?? false
         let card = PageContact(
             id: contact.id,
             name: contact.name,
             state: details?.overview.state.rawValue,
-            picturePath: try imagePath ?? initials(of: contact),
+            picturePath: try isShown ? imagePath ?? initials(of: contact) : initials(of: contact),
             detailPath: paths.contact(contact.id),
-            standIn: imagePath == nil ? nil : PageContact.standIn(details?.thumbHash)
+            standIn: !isShown ? nil : PageContact.standIn(details?.thumbHash)
         )
         let facts = PictureFacts(contact: contact.id, details: details, imagePath: imagePath)
         let most = ContactPage.mostSharers
@@ -53,6 +54,7 @@ struct ContactPageWriter {
             frame: paths.frame(now),
             contact: card,
             imagePath: imagePath,
+            isShown: isShown,
             reasons: details?.reasons ?? ["No list names an image for this contact."],
             facts: facts.main,
             technicalFacts: facts.technical,

@@ -1,4 +1,4 @@
-public import AvatarCore
+import AvatarCore
 public import AvatarMaintenance
 public import AvatarStore
 
@@ -133,7 +133,7 @@ struct LetterIndex {
     /// The fragment for a contact that is the first with its letter; `nil` for any other.
     mutating func anchor(for label: String, onPage page: Int) -> String? {
         let first = AvatarStore.sortName(of: label).first { !$0.isWhitespace } ?? "#"
-        let text = first.isLetter ? String(first).uppercased() : "#"
+        let text = Self.text(first)
         guard seen.insert(text).inserted else { return nil }
         let anchor = "letter-\(letters.count + 1)"
         letters.append((text, page, anchor))
@@ -141,10 +141,21 @@ struct LetterIndex {
     }
 
     /// The letters with their paths, at most 60 at equal distances.
-    func links(_ paths: StaticPaths) -> [(letter: String, path: String)] {
-        let step = (letters.count + Self.mostLetters - 1) / Self.mostLetters
-        return letters.enumerated().filter { $0.offset % max(1, step) == 0 }.map { _, letter in
-            (letter.text, (letter.page == 1 ? "" : paths.gallery(letter.page)) + "#" + letter.anchor)
+    func links(_ paths: StaticPaths) -> [PageLetter] {
+        Self.some(of: letters).map { letter in
+            PageLetter(
+                text: letter.text,
+                path: (letter.page == 1 ? "" : paths.gallery(letter.page)) + "#" + letter.anchor
+            )
         }
     }
+
+    /// At most 60 of `letters` at equal distances.
+    static func some<Letter>(of letters: [Letter]) -> [Letter] {
+        let step = (letters.count + mostLetters - 1) / mostLetters
+        return letters.enumerated().filter { $0.offset % max(1, step) == 0 }.map(\.element)
+    }
+
+    /// The letter of names that begin with `first`: all but letters are together.
+    static func text(_ first: Character) -> String { first.isLetter ? String(first).uppercased() : "#" }
 }

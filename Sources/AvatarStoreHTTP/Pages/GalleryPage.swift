@@ -40,15 +40,24 @@ struct PageContact {
 struct PageLink {
     /// The text of the link.
     let label: String
+    /// `nil` for the page itself, whose number stands there without a link.
+    let path: String?
+    /// Where the link leads, seen from the page: `first`, `prev`, `next` or `last`; `nil` for another page.
+    var relation: String?
+}
+
+/// The first letter of names, with the way to its first contact.
+struct PageLetter {
+    let text: String
     let path: String
-    /// Where the link leads, seen from the page: `first`, `prev`, `next` or `last`.
-    let relation: String
+    /// The number of contacts whose names begin with it; `nil` to leave it out.
+    var count: Int?
 }
 
 /// A page with the pictures of the contacts, or of those that a search finds.
 struct GalleryPage {
     let frame: PageFrame
-    let contacts: [PageContact]
+    var contacts: [PageContact]
     /// The text of the search; empty without one.
     var query = ""
     /// Whether contacts come before this page.
@@ -56,7 +65,7 @@ struct GalleryPage {
     /// The links to other pages, in the order in which they are shown.
     var links: [PageLink] = []
     /// The first letters of the names, with paths to their first contacts.
-    var letters: [(letter: String, path: String)] = []
+    var letters: [PageLetter] = []
     /// The place of the page among all of them, such as `Page 2 of 7`; `nil` if it is not known.
     var position: String?
 
@@ -75,14 +84,18 @@ struct GalleryPage {
     }
 
     private var headLinks: String {
-        links.filter { $0.relation == "next" || $0.relation == "prev" }
-            .map { "<link rel=\"\($0.relation)\" href=\"\(HTML.escaped($0.path))\">" }.joined()
+        links.compactMap { link in
+            guard let relation = link.relation, relation == "next" || relation == "prev", let path = link.path else {
+                return nil
+            }
+            return "<link rel=\"\(relation)\" href=\"\(HTML.escaped(path))\">"
+        }.joined()
     }
 
     private func addSearch(to text: inout String) {
         guard let action = frame.search else { return }
         text += "<form method=\"get\" action=\"\(HTML.escaped(action))\" role=\"search\">"
-        text += "<label for=\"query\">Search by the beginning of the name</label>"
+        text += "<label for=\"query\">Search by words of the name</label>"
         text += "<input id=\"query\" type=\"search\" name=\"query\" value=\"\(HTML.escaped(query))\""
         text += " placeholder=\"Search by name\" autocomplete=\"off\" dir=\"auto\"><button>Search</button></form>"
     }
@@ -90,7 +103,11 @@ struct GalleryPage {
     private func addLetters(to text: inout String) {
         guard letters.count > 1 else { return }
         text += "<nav class=\"letters\" aria-label=\"First letters\">"
-        for (letter, path) in letters { text += "<a href=\"\(HTML.escaped(path))\">\(HTML.escaped(letter))</a>" }
+        for letter in letters {
+            text += "<a href=\"\(HTML.escaped(letter.path))\">\(HTML.escaped(letter.text))"
+            if let count = letter.count { text += " <small>\(Self.grouped(count))</small>" }
+            text += "</a>"
+        }
         text += "</nav>"
     }
 
@@ -109,22 +126,35 @@ struct GalleryPage {
     }
 
     private func addLinks(to text: inout String) {
-        guard !links.isEmpty else { return }
+        guard !links.isEmpty || position != nil else { return }
         text += "<nav class=\"pages\" aria-label=\"Pages\">"
         for link in links {
-            text += "<a class=\"button\" rel=\"\(link.relation)\" href=\"\(HTML.escaped(link.path))\">"
-            text += "\(HTML.escaped(link.label))</a>"
+            guard let path = link.path else {
+                text += "<strong aria-current=\"page\">\(HTML.escaped(link.label))</strong>"
+                continue
+            }
+            let relation = link.relation.map { " rel=\"\($0)\"" } ?? ""
+            text += "<a class=\"button\"\(relation) href=\"\(HTML.escaped(path))\">\(HTML.escaped(link.label))</a>"
         }
-        if let position { text += "<span>\(HTML.escaped(position))</span>" }
+        if let position { text += "<span class=\"count\">\(HTML.escaped(position))</span>" }
         text += "</nav>"
+    }
+
+    /// The number with a comma before each three digits.
+    static func grouped(_ number: Int) -> String {
+        let digits = Array(String(number))
+        return digits.enumerated().reduce(into: "") { text, digit in
+            if digit.offset > 0, (digits.count - digit.offset) % 3 == 0 { text += "," }
+            text.append(digit.element)
+        }
     }
 
     private func addEmptyNote(to text: inout String) {
         let home = "<a class=\"button\" href=\"\(HTML.escaped(frame.home))\">All contacts</a>"
         text += "<div class=\"note\">"
         if !query.isEmpty {
-            text += "<h2>No name begins with “<bdi>\(HTML.escaped(query))</bdi>”</h2>"
-            text += "<p>A search finds the beginning of a name. Case and accents do not matter.</p>\(home)"
+            text += "<h2>No name has “<bdi>\(HTML.escaped(query))</bdi>”</h2>"
+            text += "<p>A search finds the beginnings of words of a name. Case and accents do not matter.</p>\(home)"
         } else if isContinued {
             text += "<h2>There are no more contacts</h2>\(home)"
         } else if frame.search == nil {

@@ -10,6 +10,8 @@ struct PageFrame {
     let policy: String?
     /// A sentence at the end of each page.
     let footer: String?
+    /// The path that a logout is sent to; `nil` without one.
+    var logout: String?
 
     /// A page whose elements `body` adds.
     ///
@@ -24,6 +26,10 @@ struct PageFrame {
         text += "<meta name=\"color-scheme\" content=\"light dark\"><link rel=\"icon\" href=\"\(HTML.escaped(icon))\">"
         text += "\(head)<style>\(PageStyle.css)</style></head>\n<body>"
         body(&text)
+        if let logout {
+            text +=
+                "<footer><form method=\"post\" action=\"\(HTML.escaped(logout))\"><button>Log out</button></form></footer>"
+        }
         if let footer { text += "<footer>\(HTML.escaped(footer))</footer>" }
         return text + "</body></html>\n"
     }

@@ -80,6 +80,11 @@ enum PageStyle {
         .chips a,.chips span{display:inline-flex;align-items:center;min-height:44px;max-width:100%;padding:4px 16px;\
         border-radius:22px;background:var(--card);border:1px solid var(--line);text-decoration:none;overflow-wrap:anywhere}
         .chips a:hover{border-color:var(--accent)}
+        .pages strong{display:inline-flex;align-items:center;min-height:44px;padding:0 8px;color:var(--ink)}
+        .pages .count{flex-basis:100%;text-align:center}
+        .letters small{display:block;font-weight:400;font-size:12px;color:var(--soft);text-align:center}
+        .note form{max-width:none}
+        .wrong{color:var(--bad)}
         footer{padding-bottom:32px;color:var(--soft);font-size:14px}
         @media(max-width:700px){.contact{grid-template-columns:minmax(0,1fr)}\
         .large,.initials{width:100%;max-width:260px;justify-self:center}\

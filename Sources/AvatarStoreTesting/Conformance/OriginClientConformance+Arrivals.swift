@@ -1,3 +1,4 @@
+import AvatarProviders
 import AvatarStore
 
 /// Requests that are begun, and their arrivals.

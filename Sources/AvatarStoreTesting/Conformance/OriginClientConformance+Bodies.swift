@@ -1,3 +1,4 @@
+import AvatarProviders
 import AvatarStore
 
 /// Bodies: complete, large, unread and broken.

@@ -1,4 +1,5 @@
-public import AvatarStore
+public import AvatarProviders
+import AvatarStore
 
 /// Checks that an `OriginClient` does what the store relies on, against real origins on loopback.
 ///

@@ -16,8 +16,8 @@ typedef struct avatar_exchange avatar_exchange;
 
 // The questions of callbacks to Swift. `context` is the one of the engine, `owner` the one of the exchange.
 typedef struct {
-    // Whether a connection may be made to an address of 4 or 16 bytes in network order.
-    bool (*allows)(void *context, const uint8_t *address, int count);
+    // Whether a connection may be made to an address of 4 or 16 bytes in network order. `is_named` is the one of the exchange.
+    bool (*allows)(void *context, const uint8_t *address, int count, bool is_named);
     // An HTTP request is about to be sent.
     void (*will_send)(void *owner);
     void *context;
@@ -133,6 +133,8 @@ typedef struct {
     void *owner;
     // Whether the peer is the host itself, whose address is judged.
     bool is_direct;
+    // Whether the operator has named the server, so that other addresses are allowed.
+    bool is_named;
     // Whether a name may be looked up by libcurl, which is right for addresses only.
     bool may_resolve;
     // Whether the exchange becomes ready when its connection is there.
@@ -180,6 +182,19 @@ bool avatar_exchange_set_proxy(
     avatar_exchange *exchange, int scheme, const char *proxy, bool tunnels, const char *user, const char *password
 );
 
+// How a user is proven to a server.
+enum {
+    // By the header fields of the request, or by a signature.
+    AVATAR_PROOF_NONE = 0,
+    // By Digest (RFC 7616): the first response asks for it, and the request is sent again.
+    AVATAR_PROOF_DIGEST,
+    // By Negotiate (RFC 4559): the Kerberos ticket of the session, without user and secret.
+    AVATAR_PROOF_NEGOTIATE,
+};
+
+// Whether libcurl has GSS-API, which Negotiate needs.
+bool avatar_curl_has_negotiate(void);
+
 // The parts of a request to a server besides its header fields. The strings and the body are copied.
 typedef struct {
     // "GET", "PUT" or another method.
@@ -193,8 +208,8 @@ typedef struct {
     // contain a colon.
     const char *user;
     const char *secret;
-    // Whether the user is proven by Digest (RFC 7616): the first response asks for it, and the request is sent again.
-    bool uses_digest;
+    // How the user is proven, by one of the values below.
+    int proof;
     // The parameters of the signature of Amazon (Signature Version 4), such as "aws:amz:us-east-1:s3", which covers all header
     // fields; NULL for none.
     const char *signature;

@@ -18,6 +18,9 @@ int avatar_random_bytes(void *bytes, size_t count);
 /// Makes every change to the file system that holds `fd` durable. 0, or -1 with `errno`.
 int avatar_sync_file_system(int fd);
 
+/// Begins to write the bytes of `fd` to its disk, without waiting: a hint, which does nothing on Apple platforms.
+void avatar_start_writing(int fd);
+
 /// Gives the open file `fd` the extended attribute `name` of the user's namespace, or takes it away if `size` is 0.
 /// 0, or -1 with `errno`.
 int avatar_set_attribute(int fd, const char *name, const void *value, size_t size);

@@ -60,15 +60,17 @@ extension AvatarStoreError {
         return AvatarStoreError(.noSuchEntry, "The store has no contact \"\(Wording.redacted(id))\". \(advice)")
     }
 
-    /// A sentence with the ids of the contacts with this name; with those of the contacts whose name begins so, if there are no
-    /// others. `nil` without any.
+    /// A sentence with the ids of the contacts with this name; with those of the contacts that a search for it finds, if there are
+    /// no others. `nil` without any.
     static func idsOfContacts(named name: String, in store: AvatarStore) throws -> String? {
-        let page = try store.contacts(matching: name, limit: 6).contacts.filter { $0.name != nil }
         let sortName = AvatarStore.sortName(of: name)
-        let exact = page.filter { AvatarStore.sortName(of: $0.name ?? "") == sortName }
-        let found = (exact.isEmpty ? page : exact).prefix(5).map { contact in
-            "\"\(contact.name ?? "")\" has the id \"\(Wording.redacted(contact.id))\""
+        let exact = try store.contacts(beginningWith: name, limit: 5).filter {
+            $0.name.map(AvatarStore.sortName) == sortName
         }
+        let found = try (exact.isEmpty ? store.contacts(matching: name, limit: 5).contacts : exact)
+            .filter { $0.name != nil }.map { contact in
+                "\"\(contact.name ?? "")\" has the id \"\(Wording.redacted(contact.id))\""
+            }
         guard !found.isEmpty else { return nil }
         return found.joined(separator: ", ") + "; `avatars contacts --name "
             + "\(ShellWord.quoted(Wording.redacted(name)))` searches names."

@@ -1,4 +1,5 @@
 import ArgumentParser
+import AvatarMaintenance
 import AvatarStore
 import AvatarFoundation
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import AvatarMaintenance
 import AvatarStore
 
 /// `avatars config`: prints and changes the settings kept in the store.

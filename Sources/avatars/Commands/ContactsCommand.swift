@@ -99,6 +99,7 @@ extension StoredContact {
         [
             "id": JSON(id), "name": JSON(name), "key": JSON(key?.rawValue), "state": JSON(state?.rawValue),
             "hasImage": JSON(hasFile), "failure": JSON(failure?.rawValue), "failureMessage": JSON(failureMessage),
+            "sources": JSON(sources),
         ]
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import AvatarMaintenance
 import AvatarStore
 
 /// `avatars fetch`: reads images by URL, from the store or their origins.
@@ -73,8 +74,7 @@ struct FetchCommand: AsyncParsableCommand {
         defer { held.forEach(explain) }
         try await withStore { store in
             let reads = StoreReads(store: store, options: options)
-            let failed =
-                try retryFailed ? [.failing, .gone].flatMap { try store.keys(AvatarListQuery(state: $0)) } : []
+            let failed = try retryFailed ? [.failing, .gone].flatMap { try Self.keys($0, in: store) } : []
             if retryFailed, failed.isEmpty { return self.store.note("no request of an entry failed") }
             if !output.json, !self.store.quiet { try Console.output.write(ImageResult.table.heading) }
             let connections = store.configuration.connections
@@ -86,6 +86,13 @@ struct FetchCommand: AsyncParsableCommand {
         held = []
         try retries.requireSuccess()
         if hasFailures { throw ExitCode.someFailed }
+    }
+
+    /// The keys of the entries in `state`.
+    private static func keys(_ state: AvatarState, in store: AvatarStore) throws -> [AvatarKey] {
+        var query = AvatarListQuery()
+        query.state = state
+        return try store.keys(query)
     }
 
     /// Prints what an image's row leaves out: why there is no image, or why a stored one was used or the image is not stored.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import AvatarMaintenance
 import AvatarStore
 
 /// `avatars ignore`: ignores pictures, or with `--undo` stops ignoring them.

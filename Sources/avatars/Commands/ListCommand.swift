@@ -1,4 +1,5 @@
 import ArgumentParser
+import AvatarMaintenance
 import AvatarStore
 
 /// `avatars list`: lists the entries, all or page by page.

@@ -72,7 +72,7 @@ struct RestoreCommand: AsyncParsableCommand {
         if let user {
             Message.warning(
                 "The restored files belong to root. If \(user.name) uses the store, run "
-                    + "`\(user.chown(configuration.layout.ownFolders))`."
+                    + "`\(user.chown(configuration.layout.ownFolders()))`."
             )
         }
         let owner = geteuid() == 0 ? "; the files belong to root" : ""

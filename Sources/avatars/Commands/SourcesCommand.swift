@@ -17,7 +17,7 @@ struct SourcesCommand: AsyncParsableCommand {
     )
 
     /// The names as the table prints them.
-    @Option(help: ArgumentHelp("Forget this list. Repeat the option for several.", valueName: "source"))
+    @Option(help: ArgumentHelp("Forget this list or address book. Repeat the option for several.", valueName: "source"))
     var forget: [String] = []
 
     /// Opens the store for reading only, so nothing can change.
@@ -74,7 +74,11 @@ struct SourcesCommand: AsyncParsableCommand {
         table.fit(rows)
         let text: TerminalText = rows.isEmpty ? "" : table.heading + rows.map(table.line).joined()
         try Console.output.write(text.bytes)
-        for list in lists { if let failure = list.failure { store.note("\(list.name): \(failure)") } }
+        for list in lists {
+            guard let failure = list.failure else { continue }
+            // Most failures name the server.
+            store.note(failure.contains(list.name) ? failure : "\(list.name): \(failure)")
+        }
         if rows.isEmpty { store.note("the store knows no list by name") }
     }
 

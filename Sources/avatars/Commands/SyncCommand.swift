@@ -1,5 +1,6 @@
 import ArgumentParser
 import AvatarContacts
+import AvatarMaintenance
 import AvatarStore
 import AvatarFoundation
 
@@ -214,7 +215,9 @@ struct SyncCommand: AsyncParsableCommand {
         async let _ = dryRun || policy == .offline ? () : AvatarStore.prepareForRequests()
         let books = try await addressBooks.books(among: contacts, format: self.lists.format)
         let paths = contacts.filter { !AddressBookOptions.isAddressBook($0, format: self.lists.format) }
-        let lists = paths.isEmpty ? nil : try await openLists(paths)
+        let kept = dryRun ? nil : try KeptList(paths, books, named: listName, self.lists.reading(), options())
+        let lists = paths.isEmpty ? nil : try await openLists(paths, unless: await validators(of: kept))
+        let unchanged = paths.isEmpty || lists != nil ? nil : kept
         if books.isEmpty, lists?.count == 0 {
             var report = SyncReport()
             report.hasKeptLeavers = prunes
@@ -235,7 +238,12 @@ struct SyncCommand: AsyncParsableCommand {
             } _: { store in
                 let hook = hook.hook(for: self.store.location)
                 try await hook?.prepare(in: store)
-                let report = try await sync(lists, books, in: store)
+                var report = try await sync(lists, books, unchanged, in: store)
+                if let lists { try await kept?.keep(lists, in: store, after: report) }
+                if let unchanged {
+                    report.contacts = try store.contactCount(ofList: unchanged.name)
+                    self.store.note("\(unchanged.unchangedNote): images were revalidated as due")
+                }
                 return SyncSummary(
                     report,
                     hook: report.wasCancelled ? nil : await hook?.run(in: store),
@@ -248,10 +256,15 @@ struct SyncCommand: AsyncParsableCommand {
     }
 
     /// Opens the lists. The store notes a failure as the outcome of the sync, so that its figures show it.
-    private func openLists(_ paths: [String]) async throws -> ContactLists {
+    ///
+    /// - Parameter known: the validators of the list as the store has it.
+    /// - Returns: `nil` if the list has not changed.
+    private func openLists(_ paths: [String], unless known: ListValidators?) async throws -> ContactLists? {
         do {
             let reading = try lists.reading()
-            return try await ContactLists.open(paths, reading) { try await fetch($0, format: reading.format) }
+            return try await ContactLists.open(paths, reading) {
+                try await fetch($0, format: reading.format, unless: known)
+            }
         } catch let error as AvatarStoreError where dryRun {
             throw try unreached(error)
         } catch let error as AvatarStoreError {
@@ -264,12 +277,27 @@ struct SyncCommand: AsyncParsableCommand {
         }
     }
 
+    /// The validators of `list` as the store has it; `nil` if it has to be read.
+    private func validators(of list: KeptList?) async throws -> ListValidators? {
+        guard let list else { return nil }
+        do {
+            return try await store.withStore(.readOnly) { try list.validators(in: $0) }
+        } catch is AvatarStoreError {
+            // There is no store yet, or the sync tells what is wrong with it.
+            return nil
+        }
+    }
+
     /// Fetches a list at a URL with the network options of the command.
-    private func fetch(_ list: ListAtURL, format: ContactList.Format?) async throws -> ContactList {
+    private func fetch(
+        _ list: ListAtURL,
+        format: ContactList.Format?,
+        unless known: ListValidators?
+    ) async throws -> ListAtURL.Fetched {
         #if HTTPOrigin
         var configuration = AvatarStore.Configuration(directory: FileManager.default.currentDirectoryPath)
         try await origin.apply(to: &configuration)
-        return try await list.fetch(configuration.http, format: format)
+        return try await list.fetch(configuration.http, format: format, unless: known)
         #else
         throw AvatarStoreError(.invalidConfiguration, "This program has no HTTP client for \(list.name).")
         #endif
@@ -308,10 +336,12 @@ struct SyncCommand: AsyncParsableCommand {
     private func sync(
         _ lists: ContactLists?,
         _ books: [AddressBook],
+        _ unchanged: KeptList?,
         in store: AvatarStore
     ) async throws -> SyncReport {
         var named = try options()
         lists?.setNames(of: &named, as: listName)
+        named = unchanged?.options(of: named) ?? named
         let options = named
         let display = progress.display(self.store, timeLimit: timeLimit)
         let remains = "images that arrived are stored; the next sync continues from there"

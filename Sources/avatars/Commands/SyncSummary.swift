@@ -1,4 +1,5 @@
 import ArgumentParser
+import AvatarMaintenance
 import AvatarStore
 import AvatarFoundation
 
@@ -99,7 +100,7 @@ struct SyncSummary {
             "skippedBy": report.skippedBy.json,
             "pausedHosts": report.skippedBy.pausedHostsJSON,
             "slowedHosts": slowedHostsJSON,
-            "hosts": .array(report.hosts.map(Self.json)),
+            "hosts": .array(report.details.hosts.map(Self.json)),
             "sources": .array(report.sources.map(Self.json)),
             "hook": hook?.json ?? .null,
             "overBudget": JSON(report.overBudget),
@@ -109,9 +110,9 @@ struct SyncSummary {
             "bytesReceived": JSON(report.bytesReceived),
             "seconds": Self.seconds(report.duration),
             "failures": .array(report.failures.prefix(Self.failuresInJSON).map(Self.json)),
-            "failureGroups": .array(report.failureGroups.map(Self.json)),
-            "changingQueries": .array(report.changingQueries.map(Self.json)),
-            "queryClashes": .array(report.queryClashes.map(Self.json)),
+            "failureGroups": .array(report.details.failureGroups.map(Self.json)),
+            "changingQueries": .array(report.details.changingQueries.map(Self.json)),
+            "queryClashes": .array(report.details.queryClashes.map(Self.json)),
             "hints": JSON(hints),
         ]
         if let planned {
@@ -128,6 +129,7 @@ struct SyncSummary {
             "cards": JSON(source.cards),
             "changed": JSON(source.changed),
             "removed": JSON(source.removed),
+            "erased": JSON(source.erased),
             "unreadable": JSON(source.unreadable),
             "full": JSON(source.isFull),
             "requests": JSON(source.requests),
@@ -155,7 +157,7 @@ struct SyncSummary {
     /// The advice about failures and waiting images, as the text has it beside them.
     private var hints: [String] {
         var hints: [String] = []
-        if !allowsPrivateNetwork, report.failureGroups.contains(where: { $0.kind == .forbiddenAddress }) {
+        if !allowsPrivateNetwork, report.details.failureGroups.contains(where: { $0.kind == .forbiddenAddress }) {
             hints.append(AvatarStoreError.privateNetworkAdvice)
         }
         if let advice = report.skippedBy.pauseAdvice(ignoresPauses: ignoresPauses) {
@@ -167,7 +169,7 @@ struct SyncSummary {
 
     /// A sentence about each host whose URLs change with each list.
     private var changingURLs: [String] {
-        report.changingQueries.map { query in
+        report.details.changingQueries.map { query in
             let contacts = Wording.count(query.contacts, "contact")
             let bytes = query.sameBytes > 0 ? ", and the bytes are the same" : ""
             return """
@@ -179,7 +181,7 @@ struct SyncSummary {
 
     /// A sentence about each host of which some URLs keep their volatile parameters.
     private var clashingURLs: [String] {
-        report.queryClashes.map { clash in
+        report.details.queryClashes.map { clash in
             let examples = clash.examples.map { "\"\($0.prefix(80))\"" }.joined(separator: ", ")
             return """
                 \(clash.host): `volatile-query` does not apply to \(Wording.count(clash.contacts, "contact")) (\(examples)\
@@ -190,8 +192,8 @@ struct SyncSummary {
     }
 
     /// The hosts that asked for fewer requests, in the order of their names.
-    private var slowedHosts: [(name: String, host: SyncReport.SlowedHost)] {
-        report.slowedHosts.map { ($0.key, $0.value) }.sorted { $0.name < $1.name }
+    private var slowedHosts: [(name: String, host: SyncDetails.SlowedHost)] {
+        report.details.slowedHosts.map { ($0.key, $0.value) }.sorted { $0.name < $1.name }
     }
 
     /// The field `slowedHosts`.
@@ -206,7 +208,7 @@ struct SyncSummary {
     }
 
     /// An element of the field `hosts`.
-    private static func json(_ host: SyncReport.Host) -> JSON {
+    private static func json(_ host: SyncDetails.Host) -> JSON {
         .object([
             "host": JSON(host.name), "requests": JSON(host.requests), "mostAtOnce": JSON(host.mostAtOnce),
             "connections": JSON(host.connections), "protocol": JSON(host.isMultiplexed ? "HTTP/2" : "HTTP/1.1"),
@@ -285,9 +287,11 @@ struct SyncSummary {
         if rest > 0 { facts.add("", "… and \(Wording.count(rest, "more host"))") }
     }
 
-    /// Adds the counts of contacts and records; nothing without a list.
+    /// Adds the counts of contacts and records; nothing without a list and an address book. One that is empty may have unlinked
+    /// contacts.
     private func addContacts(to facts: inout Facts) {
-        guard report.contacts + report.unreadable > 0 else { return }
+        let counts = report.contacts + report.unreadable + report.unlinked + report.removed
+        guard counts > 0 || !report.sources.isEmpty else { return }
         let remarks = [(report.withoutImage, "without an image"), (report.unreadable, "unreadable")]
             .filter { $0.0 > 0 }.map { ", \($0.0) \($0.1)" }
         facts.add("contacts", "\(report.contacts)" + remarks.joined())
@@ -332,7 +336,7 @@ struct SyncSummary {
         for failure in report.failures.lazy.filter({ $0.kind != .forbiddenAddress }).prefix(Self.namedFailures) {
             Message.error(Self.sentence(failure))
         }
-        let groups = report.failureGroups.filter { $0.kind != .forbiddenAddress }
+        let groups = report.details.failureGroups.filter { $0.kind != .forbiddenAddress }
         let rest = groups.reduce(0) { $0 + $1.count } - Self.namedFailures
         if rest > 0 {
             let named = groups.prefix(Self.namedGroups).map { group in
@@ -343,7 +347,9 @@ struct SyncSummary {
             Message.error("… and \(rest) more. In all: \(named.joined(separator: ", "))\(more).")
         }
         guard let first = refused.first else { return }
-        let refusedCount = report.failureGroups.filter { $0.kind == .forbiddenAddress }.reduce(0) { $0 + $1.count }
+        let refusedCount = report.details.failureGroups.filter { $0.kind == .forbiddenAddress }.reduce(0) {
+            $0 + $1.count
+        }
         let count = "\(refusedCount) images, the first: "
         let advice = allowsPrivateNetwork ? "" : " " + AvatarStoreError.privateNetworkAdvice
         Message.error("\(first.kind): \(refusedCount > 1 ? count : "")\(first.message)\(advice)")
@@ -389,14 +395,14 @@ struct SyncSummary {
 
     /// The warning that names contacts with several records and where these are.
     private var duplicateWarning: String {
-        let contacts = report.duplicateContacts.map { duplicate in
+        let contacts = report.details.duplicateContacts.map { duplicate in
             // In a list of URLs a contact's id is its URL.
             let isURL = duplicate.contact.contains("://")
             let id = "\"\((isURL ? AvatarKey.redact(duplicate.contact) : duplicate.contact).prefix(80))\""
             guard !duplicate.places.isEmpty else { return id }
             return "\(id) (\(duplicate.places.map(\.description).joined(separator: ", ")))"
         }
-        let isCut = report.duplicateContacts.count == SyncReport.largestDuplicateCount
+        let isCut = report.details.duplicateContacts.count == SyncDetails.largestDuplicateCount
         return """
             Contacts with more than one record: \(contacts.joined(separator: ", "))\(isCut ? " and perhaps others" : ""). The last \
             record of each wins; \(Wording.count(report.duplicates, "other record")) \

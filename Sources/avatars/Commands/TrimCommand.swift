@@ -1,4 +1,5 @@
 import ArgumentParser
+import AvatarMaintenance
 import AvatarStore
 
 /// `avatars trim`: evicts the least recently used images.

@@ -1,4 +1,5 @@
 import AvatarLoopback
+import AvatarMaintenance
 import AvatarStore
 
 /// The steps, in the order in which they run.

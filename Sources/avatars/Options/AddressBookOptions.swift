@@ -13,8 +13,13 @@ enum AddressBook: Sendable {
 
 /// The options for address books.
 struct AddressBookOptions: ParsableArguments {
-    /// Needs `--password-file`.
-    @Option(help: ArgumentHelp("The user of the CardDAV servers. Default: the entry of ~/.netrc.", valueName: "name"))
+    /// Needs `--password-file`, except for a ticket.
+    @Option(
+        help: ArgumentHelp(
+            "The user of the CardDAV servers; \":\" for the Kerberos ticket of the session. Default: the entry of ~/.netrc.",
+            valueName: "name"
+        )
+    )
     var user: String?
 
     /// An argument would show the password in the process list.
@@ -40,16 +45,22 @@ struct AddressBookOptions: ParsableArguments {
     var book: [String] = []
 
     /// Sets `SyncOptions.comparesAll`.
-    @Flag(help: "Read all cards of address books again, whatever the store knows of them.")
+    @Flag(help: "Read all cards of address books, and lists at URLs, whatever the store knows of them.")
     var full = false
 
     /// - Throws: `ValidationError` for a user without a password, or a password without a user.
     func validate() throws {
-        guard (user == nil) == (passwordFile == nil) else {
+        guard user != Self.ticket || passwordFile == nil else {
+            throw ValidationError("--user : stands for a Kerberos ticket, which has no password file.")
+        }
+        guard user == Self.ticket || (user == nil) == (passwordFile == nil) else {
             throw ValidationError("--user and --password-file need each other.")
         }
         if user != nil, netrcFile != nil { throw ValidationError("--user and --netrc-file exclude each other.") }
     }
+
+    /// The user that stands for the Kerberos ticket, as for curl.
+    private static let ticket = ":"
 
     /// Whether `path` is an address book: the URL of a server, without `--format` and with a path that does not end like a list, or a
     /// folder.
@@ -105,7 +116,7 @@ struct AddressBookOptions: ParsableArguments {
         } catch {
             let name = AvatarKey.withoutSecrets(url)
             throw ValidationError(
-                "The address book \"\(name)\" is not a URL without user, password and query. Give the login with --user and "
+                "The URL \"\(name)\" of an address book must have no user, password or query. Give the login with --user and "
                     + "--password-file, and a token with --header-file."
             )
         }
@@ -113,6 +124,7 @@ struct AddressBookOptions: ParsableArguments {
 
     /// The logins of the servers.
     private func logins() async throws -> (CardDAVServer) -> CardDAVServer.Login? {
+        if user == Self.ticket { return { _ in .ticket } }
         if let user, let passwordFile {
             let login = CardDAVServer.Login(user: user, password: try await Self.password(passwordFile))
             return { _ in login }

@@ -2,6 +2,7 @@ import ArgumentParser
 import AvatarContacts
 import AvatarStore
 import AvatarFoundation
+import Synchronization
 
 /// The contact lists that the arguments of `sync` name, read one after the other as a single sequence of records.
 struct ContactLists: RepeatableRecords, Sendable {
@@ -21,6 +22,10 @@ struct ContactLists: RepeatableRecords, Sendable {
     private let parts: [Part]
     /// The number of records in all lists together.
     let count: Int
+    /// The validators of a single list at a URL; `nil` without any.
+    let validators: ListValidators?
+    /// Whether a contact with several images was read.
+    let alternatives = Alternatives()
     /// The lists that have been read to their end and whose images are not read.
     let unreadFields = UnreadFields()
 
@@ -30,21 +35,24 @@ struct ContactLists: RepeatableRecords, Sendable {
     /// - Parameters:
     ///   - reading: how the lists are read.
     ///   - fetch: fetches a list at a URL.
+    /// - Returns: `nil` if a list is as the store has it.
     /// - Throws: `AvatarStoreError` if a list cannot be fetched or read, is cut short or has an unknown format, or if columns are
     ///   named and no list is CSV or JSON; `CancellationError`.
     static func open(
         _ paths: [String],
         _ reading: ListReading,
-        fetch: (ListAtURL) async throws -> ContactList
-    ) async throws -> ContactLists {
+        fetch: (ListAtURL) async throws -> ListAtURL.Fetched
+    ) async throws -> ContactLists? {
         var fetched: [String: Part] = [:]
+        var validators: ListValidators?
         for path in paths where ListAtURL.isURL(path) {
             let place = try ListAtURL(path)
-            var list = try await fetch(place)
+            guard case .list(var list, let found) = try await fetch(place) else { return nil }
+            validators = paths.count == 1 ? found : nil
             list.columns = reading.columns
             fetched[path] = Part(name: place.name, list: list, source: place.name)
         }
-        let lists = fetched
+        let (lists, kept) = (fetched, validators)
         return try await withBlockingThread {
             let parts = try paths.map { path in
                 try lists[path] ?? Part(name: path, list: open(path, reading), source: absolute(path))
@@ -59,7 +67,7 @@ struct ContactLists: RepeatableRecords, Sendable {
                 if records == 0 { warnOfEmpty(part.name) }
                 count += records
             }
-            return ContactLists(parts: parts, count: count)
+            return ContactLists(parts: parts, count: count, validators: kept)
         }
     }
 
@@ -96,7 +104,7 @@ struct ContactLists: RepeatableRecords, Sendable {
 
     /// Begins at the first record of the first list.
     func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(parts, unreadFields)
+        AsyncIterator(parts, unreadFields, alternatives)
     }
 
     /// The records of all lists in their order.
@@ -108,11 +116,12 @@ struct ContactLists: RepeatableRecords, Sendable {
         /// The list being read.
         private var current: (name: String, list: ContactList, records: ContactList.AsyncIterator)?
         private let unreadFields: UnreadFields
+        private let alternatives: Alternatives
 
         /// Reads nothing yet.
-        fileprivate init(_ parts: [Part], _ unreadFields: UnreadFields) {
+        fileprivate init(_ parts: [Part], _ unreadFields: UnreadFields, _ alternatives: Alternatives) {
             rest = parts[...]
-            self.unreadFields = unreadFields
+            (self.unreadFields, self.alternatives) = (unreadFields, alternatives)
             namesLists = parts.count > 1
         }
 
@@ -126,7 +135,10 @@ struct ContactLists: RepeatableRecords, Sendable {
         /// - Throws: `AvatarStoreError` if a list cannot be read any more; `CancellationError`.
         mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> ContactRecord? {
             while true {
-                if let record = try await current?.records.next(isolation: actor) { return named(record) }
+                if let record = try await current?.records.next(isolation: actor) {
+                    alternatives.note(record)
+                    return named(record)
+                }
                 if let current { unreadFields.note(current.list, named: current.name, after: current.records) }
                 guard let part = rest.popFirst() else { return nil }
                 current = (part.name, part.list, part.list.makeAsyncIterator(after: current?.records))
@@ -150,6 +162,19 @@ struct ContactLists: RepeatableRecords, Sendable {
                 return .unreadable(line: line, reason: reason, list: list, record: record)
             }
         }
+    }
+}
+
+/// Whether a contact of some lists has several images: if one is gone, the next one counts, which only the list tells.
+final class Alternatives: Sendable {
+    private let found = Atomic(false)
+
+    /// Whether there is such a contact among those that were read.
+    var areFound: Bool { found.load(ordering: .relaxed) }
+
+    func note(_ record: ContactRecord) {
+        guard case .contact(let contact) = record, contact.images.count > 1 else { return }
+        found.store(true, ordering: .relaxed)
     }
 }
 

@@ -97,11 +97,8 @@ enum UnknownVariables {
         + EnvironmentDefaults.names.map { String($0.dropFirst(prefix.count)) }
     /// The variables of the package's scripts and tests.
     private static let ofTheSources: Set = [
-        "BUILD", "DAV", "DEBIAN_ROOT", "DEBIAN_TEST", "DEVELOPMENT", "FLEET_ROUNDS", "FUZZ", "NGINX",
-        "RECORD_INTERFACE",
-        "SEED",
-        "TEST_LIMIT", "TEST_RECORDS", "THOROUGH",
-        "WARNINGS_AS_ERRORS",
+        "BUILD", "DAV", "DEBIAN_ROOT", "DEBIAN_TEST", "DEVELOPMENT", "FLEET_ROUNDS", "FUZZ", "KDC", "LDAP", "NGINX",
+        "RECORD_INTERFACE", "SEED", "STATES", "TEST_LIMIT", "TEST_RECORDS", "THOROUGH", "TRACE", "WARNINGS_AS_ERRORS",
     ]
 
     /// Prints one warning that names the unknown variables, and the nearest known ones.

@@ -1,7 +1,9 @@
 import ArgumentParser
 import AvatarContacts
+import AvatarProviders
 import AvatarStore
 import AvatarFoundation
+import HTTPTypes
 
 /// A contact list at a URL. It is copied to a temporary file before it is read, so that a list that breaks off stops the sync.
 struct ListAtURL: Sendable {
@@ -28,7 +30,7 @@ struct ListAtURL: Sendable {
             key = try AvatarKey(url: url)
         } catch {
             throw ValidationError(
-                "The list \"\(AvatarKey.withoutSecrets(url))\" is not a URL without user and password. Give tokens "
+                "The URL \"\(AvatarKey.withoutSecrets(url))\" of a list must have no user or password. Give tokens "
                     + "with --header-file."
             )
         }
@@ -43,21 +45,39 @@ struct ListAtURL: Sendable {
         return String(String(hash, radix: 16).suffix(8))
     }
 
+    /// The answer of the server.
+    enum Fetched {
+        /// The list, with its validators if it has any.
+        case list(ContactList, ListValidators?)
+        /// The list is as the store has it.
+        case unchanged
+    }
+
     #if HTTPOrigin
     /// Fetches the list with the network options of `configuration`. Its host may be private, because the operator has named it, and
     /// no redirect is followed.
     ///
-    /// - Parameter format: the format; `nil` to tell it from the path of the URL.
+    /// - Parameters:
+    ///   - format: the format; `nil` to tell it from the path of the URL.
+    ///   - known: the validators of the list as the store has it; `nil` to fetch it in any case.
     /// - Throws: `AvatarStoreError`: `fetchFailed` if there is no answer, `unreadableList` if the answer is no list;
     ///   `CancellationError`.
-    func fetch(_ configuration: HTTPOrigin.Configuration, format: ContactList.Format?) async throws -> ContactList {
+    func fetch(
+        _ configuration: HTTPOrigin.Configuration,
+        format: ContactList.Format?,
+        unless known: ListValidators?
+    ) async throws -> Fetched {
         var configuration = configuration
         configuration.allowsPrivateNetworks = true
         configuration.maximumRedirects = 0
         let client = try HTTPOrigin(configuration: configuration)
         let copy = try ReceivedList(name: name)
         do {
-            try await client.send(OriginRequest(url: url, fields: [.accept: "*/*"])) { response in
+            var fields: HTTPFields = [.accept: "*/*"]
+            fields[.ifNoneMatch] = known?.etag
+            fields[.ifModifiedSince] = known?.lastModified
+            let head = try await client.send(OriginRequest(url: url, fields: fields)) { response in
+                if known != nil, response.head.status == 304 { return response.head }
                 try require(response.head)
                 var size = 0
                 while let chunk = try await response.body.next() {
@@ -67,10 +87,13 @@ struct ListAtURL: Sendable {
                     }
                     try copy.append(chunk)
                 }
+                return response.head
             }
             try await client.shutdown()
             guard let format = format ?? ContactList.Format(path: path) else { throw unreadable("needs --format") }
-            return try copy.list(format)
+            guard head.status != 304 else { return .unchanged }
+            let validators = ListValidators(etag: head.fields[.eTag], lastModified: head.fields[.lastModified])
+            return .list(try copy.list(format), validators)
         } catch let error as OriginError {
             try await client.shutdown()
             switch error.kind {

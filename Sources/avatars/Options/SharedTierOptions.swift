@@ -1,4 +1,5 @@
 import ArgumentParser
+import AvatarProviders
 import AvatarStore
 import AvatarStoreS3
 import Logging

@@ -1,4 +1,5 @@
 import ArgumentParser
+import AvatarMaintenance
 import AvatarStore
 
 /// Candidates for the completion of shells, from the store that the command line or the environment names.

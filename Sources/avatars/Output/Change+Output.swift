@@ -7,6 +7,7 @@ extension AvatarChange {
             "sequence": JSON(Int(sequence)),
             "owners": JSON(contacts),
             "names": .object(contacts.names(names)),
+            "sources": .object(sources.mapValues { JSON($0) }),
             "kind": JSON(kind.rawValue),
             "time": JSON(time),
         ]

@@ -102,6 +102,7 @@ extension AvatarDetails {
     /// All fields as `show --json` prints them.
     func json(_ names: [String: String], in layout: StoreLayout) -> JSON {
         var fields = overview.fields(names, in: layout)
+        fields["sources"] = .object(sources.mapValues { JSON($0) })
         fields["filePresent"] = JSON(isFilePresent)
         fields["sha256"] = JSON(sha256)
         fields["mediaType"] = JSON(mediaType)
@@ -131,6 +132,7 @@ extension AvatarDetails {
         addFile(to: &facts)
         facts.add("class", overview.storageClass.rawValue)
         facts.add("contacts", overview.contacts.isEmpty ? nil : overview.contacts.text(names))
+        facts.add("named by", sources.isEmpty ? nil : Set(sources.values.joined()).sorted().joined(separator: ", "))
         facts.add("shared with", sharedWith.isEmpty ? nil : sharedWith.map(\.rawValue).joined(separator: ", "))
         addOrigin(to: &facts)
         let columns = Console.output.isTerminal ? Console.output.columns : .max

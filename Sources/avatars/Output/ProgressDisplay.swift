@@ -1,4 +1,5 @@
 import ArgumentParser
+import AvatarMaintenance
 import AvatarStore
 import Dispatch
 import AvatarFoundation
@@ -146,7 +147,8 @@ final class ProgressDisplay: Sendable {
 
     /// A running timer that calls `showAgain` every second.
     private func makeTimer() -> any DispatchSourceTimer {
-        let timer = DispatchSource.makeTimerSource(queue: .global())
+        // A queue of its own: a global queue needs /proc (`avatar_run_tasks_without_proc`).
+        let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "avatars.progress"))
         timer.schedule(deadline: .now() + 1, repeating: 1)
         timer.setEventHandler { [weak self] in self?.showAgain() }
         timer.activate()

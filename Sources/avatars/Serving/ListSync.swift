@@ -41,10 +41,10 @@ struct ListSync: Service {
         let place = plan.place.map { "\($0): " } ?? ""
         do {
             try await hook?.prepare(in: store)
-            let report = try await syncLists(plan)
+            let (report, unchanged) = try await syncLists(plan)
             for failure in report.sources.compactMap(\.failure) { Message.error(failure.messageWithAdvice) }
             guard !report.wasCancelled else { return true }
-            note(place + Self.line(report))
+            note(place + (unchanged.map { "\($0.unchangedNote); " } ?? "") + Self.line(report))
             guard let run = await hook?.run(in: store) else { return true }
             if let failure = run.failureSentence { Message.error(failure) } else { note("on change: \(run.summary)") }
         } catch let error as AvatarStoreError where error.code == .syncIsRunning {
@@ -79,22 +79,28 @@ struct ListSync: Service {
         }
     }
 
-    private func syncLists(_ plan: SyncPlan) async throws -> SyncReport {
+    /// - Returns: the report, and the list if it has not changed.
+    private func syncLists(_ plan: SyncPlan) async throws -> (SyncReport, unchanged: KeptList?) {
         var named = plan.options
+        let kept = try KeptList(plan.paths, plan.books, named: plan.listName, plan.reading, plan.options)
         let sources = store.configuration.sources(plan.books)
-        let lists = plan.paths.isEmpty ? nil : try await openLists(plan)
+        let known = try kept?.validators(in: store)
+        let lists = plan.paths.isEmpty ? nil : try await openLists(plan, unless: known)
+        let unchanged = plan.paths.isEmpty || lists != nil ? nil : kept
         lists?.setNames(of: &named, as: plan.listName)
+        named = unchanged?.options(of: named) ?? named
         let report = try await store.sync(SyncInput(lists, sources), options: named)
+        if let lists { try await kept?.keep(lists, in: store, after: report) }
         lists?.unreadFields.report(asksByEmail: !named.emailSources.isEmpty)
         if lists != nil || !sources.isEmpty { try EmailOptions.warn(ofSources: named.emailSources, in: store) }
-        return report
+        return (report, unchanged)
     }
 
-    private func openLists(_ plan: SyncPlan) async throws -> ContactLists {
+    private func openLists(_ plan: SyncPlan, unless known: ListValidators?) async throws -> ContactLists? {
         do {
             return try await ContactLists.open(plan.paths, plan.reading) { list in
                 #if HTTPOrigin
-                try await list.fetch(store.configuration.http, format: plan.reading.format)
+                try await list.fetch(store.configuration.http, format: plan.reading.format, unless: known)
                 #else
                 throw AvatarStoreError(.invalidConfiguration, "This program has no HTTP client for \(list.name).")
                 #endif

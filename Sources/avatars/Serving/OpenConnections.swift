@@ -34,6 +34,13 @@ final class OpenConnections: Sendable {
         return client.family == .v4 ? client : IPAddress(family: .v6, bits: (client.bits >> 64) << 64)
     }
 
+    /// The name of the network of a client, whose wrong tokens are counted; `nil` as for `client(at:)`.
+    static func nameOfClient(at address: SocketAddress?) -> String? {
+        client(at: address).flatMap { client in
+            client.family == .v4 ? address?.ipAddress : String(client.bits >> 64, radix: 16) + "::/64"
+        }
+    }
+
     /// Adds a connection until it is closed.
     ///
     /// - Returns: the time that it waits for requests; `nil` if its client has `limit` connections, and it is not added.

@@ -44,7 +44,17 @@ struct PictureServer: Service {
             responder: { request, writer, channel in
                 let responder = current.value
                 let connection = Connection(channel: channel, open: open, limits: limits, responder: responder)
-                try await connection.send(await responder.respond(to: request.head), writer)
+                guard request.head.method == .post else {
+                    return try await connection.send(await responder.respond(to: request.head), writer)
+                }
+                let content = try await request.body.collect(upTo: AvatarResponder.mostFormBytes)
+                let client = OpenConnections.nameOfClient(at: channel.remoteAddress)
+                let response = await responder.respond(
+                    to: request.head,
+                    content: Array(content.readableBytesView),
+                    client: client
+                )
+                try await connection.send(response, writer)
             },
             configuration: configuration
         )

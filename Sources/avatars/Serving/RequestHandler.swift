@@ -10,7 +10,8 @@ import NIOHTTP1
 /// passing the request to a task, and the bytes back, takes as long again. Pages, lists and metrics take longer and would delay
 /// the other connections of the loop, so the task of the connection handles them.
 ///
-/// The content of a request is dropped, so that a response never waits for it.
+/// The content of a request is dropped, so that a response never waits for it. Only a form is taken when its content is there, which
+/// the task gets.
 ///
 /// Connections take turns. Of the requests that arrive together, the first is handled at once. Each other one waits until the
 /// response before it has ended and the event loop has looked after its other connections, and until then nothing more is read.
@@ -29,6 +30,13 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let closes: Bool
     }
 
+    /// A request that has arrived.
+    private struct Arrived {
+        let head: HTTPRequestHead
+        /// The content of a form; empty for any other request.
+        var form = ByteBuffer()
+    }
+
     /// The pause before the next request of a backlog. Without one, the event loop would run all backlogs of all connections before
     /// it reads again: it first empties its queue of tasks, and each response puts another one there.
     private static let turnTime = TimeAmount.milliseconds(1)
@@ -38,11 +46,15 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private let current: CurrentResponder
     private let limits: ServerLimits
     private let hosts: AnsweredHosts
+    /// The authority of the last request, which most clients repeat; `nil` before the first.
+    private var lastHost: String?
     private let wait: RequestWait
     /// The request whose response has not ended.
     private var pending: Pending?
     /// The requests that arrived behind it, in their order.
-    private var backlog = CircularBuffer<HTTPRequestHead>()
+    private var backlog = CircularBuffer<Arrived>()
+    /// The form whose content is not complete.
+    private var incomplete: Arrived?
     /// Takes the next request of the backlog.
     private var turn: Scheduled<Void>?
     /// Whether more is to be read once the backlog is empty.
@@ -79,18 +91,39 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         guard !isEnding else { return }
         switch Self.unwrapInboundIn(data) {
         case .head(let head):
-            if pending == nil, backlog.isEmpty, !hasResponded {
-                take(head, context)
+            let request = Arrived(head: head)
+            // A client that expects 100 (Continue) may send no content, and the server never asks for it.
+            if AvatarResponder.isForm(head.method.rawValue, head.uri), !head.headers.contains(name: "expect") {
+                incomplete = request
             } else {
-                backlog.append(head)
-                if pending == nil { scheduleTurn(context) }
+                arrive(request, context)
             }
-        case .body(let bytes):
+        case .body(var bytes):
             content += bytes.readableBytes
+            if incomplete != nil {
+                incomplete?.form.writeBuffer(&bytes)
+                guard content > AvatarResponder.mostFormBytes else { return }
+                incomplete = nil
+                return refuseLast(.contentTooLarge, "A form must not exceed 4,096 bytes.", context)
+            }
             guard content > limits.contentBytes else { return }
             isEnding = true
             if pending == nil, backlog.isEmpty { context.close(promise: nil) }
-        case .end: content = 0
+        case .end:
+            content = 0
+            guard let form = incomplete else { return }
+            incomplete = nil
+            arrive(form, context)
+        }
+    }
+
+    /// Takes a request, or puts it behind the others.
+    private func arrive(_ request: Arrived, _ context: ChannelHandlerContext) {
+        if pending == nil, backlog.isEmpty, !hasResponded {
+            take(request, context)
+        } else {
+            backlog.append(request)
+            if pending == nil { scheduleTurn(context) }
         }
     }
 
@@ -108,8 +141,8 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         guard turn == nil else { return }
         turn = context.eventLoop.assumeIsolated().scheduleTask(in: Self.turnTime) { [self] in
             turn = nil
-            guard pending == nil, let head = backlog.popFirst() else { return }
-            take(head, context)
+            guard pending == nil, let request = backlog.popFirst() else { return }
+            take(request, context)
             hasResponded = false
             // The next handler passes on what it got when a read is complete.
             context.fireChannelReadComplete()
@@ -122,8 +155,9 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// Responds to a request, passes it on without its content, or refuses it.
-    private func take(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+    /// Responds to a request, passes it on, or refuses it.
+    private func take(_ request: Arrived, _ context: ChannelHandlerContext) {
+        let head = request.head
         let fields = RequestFields(head.headers)
         let isOld = head.version == .http1_0
         guard fields.hosts == 1 || fields.hosts == 0 && isOld else {
@@ -136,12 +170,15 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
             return refuse(.notImplemented, "The only transfer coding that the server knows is chunked.", context)
         }
         // A client of HTTP/1.0 without the field is no browser.
-        if let host = AnsweredHosts.authority(ofTarget: head.uri) ?? fields.host, !hosts.contain(host) {
-            return refuse(
-                .misdirectedRequest,
-                "The server answers for localhost, IP addresses and the names of --allow-host.",
-                context
-            )
+        if let host = AnsweredHosts.authority(ofTarget: head.uri) ?? fields.host, host != lastHost {
+            guard hosts.contain(host) else {
+                return refuse(
+                    .misdirectedRequest,
+                    "The server answers for localhost, IP addresses and the names of --allow-host.",
+                    context
+                )
+            }
+            lastHost = host
         }
         active = .now()
         wait.end()
@@ -158,6 +195,7 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
             return
         }
         context.fireChannelRead(Self.wrapInboundOut(.head(head)))
+        if request.form.readableBytes > 0 { context.fireChannelRead(Self.wrapInboundOut(.body(request.form))) }
         context.fireChannelRead(Self.wrapInboundOut(.end(nil)))
     }
 
@@ -403,7 +441,7 @@ private struct RequestFields {
     }
 
     private static let names: [HTTPField.Name] = [
-        .ifNoneMatch, .ifModifiedSince, .range, .ifRange, .authorization,
+        .ifNoneMatch, .ifModifiedSince, .range, .ifRange, .authorization, .cookie,
     ]
 
     /// Whether `text` equals `other`, which is in lower case, ignoring the case of ASCII letters.

@@ -26,6 +26,8 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
               people.json --prune
               staff.csv --column id="Employee Number" --class documents
 
+            With --token-file, a browser gets a form for the token, and is logged in for a week.
+
             On SIGHUP it reads the token and the sync file again, and syncs at once.
 
             It ends on Ctrl-C and SIGTERM within 5 seconds; responses under way are completed. A socket that systemd \
@@ -95,7 +97,10 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
 
     /// An argument would show the token in the process list.
     @Option(
-        help: ArgumentHelp("File with the token that requests must bear (Authorization: Bearer).", valueName: "file"),
+        help: ArgumentHelp(
+            "File with the token that requests must bear (Authorization: Bearer), and browsers must enter.",
+            valueName: "file"
+        ),
         completion: .file()
     )
     var tokenFile: String?
@@ -185,6 +190,7 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
                 store: store,
                 configuration: AvatarResponder.Configuration(
                     token: token,
+                    offersLogin: true,
                     allowedOrigin: allowOrigin,
                     answersLibravatar: libravatar,
                     servesMetadata: withMetadata,

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarReports
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

@@ -60,13 +60,13 @@ struct TierLayoutTests {
     @Test func aCatalogHasTheNewestGenerationOfEachURLListed() {
         var catalog = TierCatalog()
         #expect(!catalog.covers(Self.url(1)))
-        catalog.add(SharedTierPage(keys: [Self.key(1, 20), Self.key(1, 10), Self.key(3, 5)], isTruncated: true))
+        catalog.add([Self.key(1, 20), Self.key(1, 10), Self.key(3, 5)], isTruncated: true)
         #expect(catalog.generation(of: Self.url(1)) == Self.generation(20, picture: 1))
         #expect(catalog.covers(Self.url(2)))
         #expect(catalog.generation(of: Self.url(2)) == nil)
         #expect(!catalog.covers(Self.url(4)))
         // The records of a URL may go on in the next page.
-        catalog.add(SharedTierPage(keys: [Self.key(3, 4), Self.key(4, 1)], isTruncated: false))
+        catalog.add([Self.key(3, 4), Self.key(4, 1)], isTruncated: false)
         #expect(catalog.generation(of: Self.url(3)) == Self.generation(5, picture: 3))
         #expect(catalog.isComplete)
         #expect(catalog.covers(Self.url(200)))
@@ -77,7 +77,7 @@ struct TierLayoutTests {
     @Test func theTailOfAURLIsSkipped() throws {
         var catalog = TierCatalog()
         let many = (0..<1000).map { Self.key(5, 100_000 - Int64($0)) }
-        catalog.add(SharedTierPage(keys: many, isTruncated: true))
+        catalog.add(many, isTruncated: true)
         let position = try #require(catalog.position)
         #expect(position > Self.key(5, 0))
         #expect(position < Self.key(6, 1_767_225_600_000))
@@ -86,7 +86,7 @@ struct TierLayoutTests {
 
     @Test func foreignKeysAreSkipped() {
         var catalog = TierCatalog()
-        catalog.add(SharedTierPage(keys: ["meta/readme", "meta/x/y"], isTruncated: true))
+        catalog.add(["meta/readme", "meta/x/y"], isTruncated: true)
         #expect(catalog.count == 0)
         #expect(catalog.position == "meta/x/y")
         #expect(!catalog.isComplete)

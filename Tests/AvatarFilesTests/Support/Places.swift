@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarFileSystem
 import AvatarFiles
 import AvatarImages
 import AvatarStoreTesting
@@ -27,16 +28,16 @@ struct Places {
         _ storageClass: StorageClass = .caches,
         fileMode: UInt32 = 0o600
     ) throws {
-        root = try Directory.makeRoot(directory + "/root", mode: FileStore.directoryMode(for: fileMode))
-        staging = try Directory.makeRoot(directory + "/staging", mode: FileStore.directoryMode(for: fileMode))
+        let mode = FileStore.directoryMode(for: fileMode)
+        root = try Directory.makeRoot(directory + "/root", on: system, mode: mode)
+        staging = try Directory.makeRoot(directory + "/staging", on: system, mode: mode)
         holder = try Holder(in: staging)
         files = try FileStore(
             storageClass,
             root: root,
             staging: staging,
             holder: holder,
-            fileMode: fileMode,
-            fileSystem: system
+            fileMode: fileMode
         )
     }
 
@@ -47,9 +48,16 @@ struct Places {
         return file.finish(as: .sample)
     }
 
+    /// Publishes one image.
+    func publish(_ image: StagedImage, as path: String, label: FileLabel? = nil, isDurable: Bool)
+        throws(AvatarStoreError)
+    {
+        try files.publish([FileStore.NewFile(image, as: path, label: label, isDurable: isDurable)])
+    }
+
     /// Stages and publishes `bytes`; returns the file's row for the index.
     func publish(_ bytes: [UInt8], as path: String = "ab/cdef01-00000000000000ff.png") throws -> FileRecord {
-        try files.publish(stage(bytes), as: path, isDurable: false)
+        try publish(stage(bytes), as: path, isDurable: false)
         return .sample(path, bytes.count)
     }
 

@@ -1,9 +1,11 @@
+import AvatarFileSystem
 import AvatarCore
 import AvatarMigrations
 import Foundation
 import Testing
 
 @testable import AvatarIndex
+import AvatarReports
 
 /// The index of a backup.
 @Suite(.timeLimit(.minutes(5))) struct IndexCopyTests {
@@ -12,7 +14,13 @@ import Testing
     /// Copies the index at `path` and gives the copy's path.
     private func copy(_ path: String, isImmutable: Bool = false) throws -> String {
         let target = path + ".copy"
-        let copy = try IndexCopy.make(of: path, isImmutable: isImmutable, at: target, fileMode: 0o600)
+        let copy = try IndexCopy.make(
+            of: path,
+            on: LocalFileSystem(),
+            isImmutable: isImmutable,
+            at: target,
+            fileMode: 0o600
+        )
         try copy.write { try $0.forgetWork() }
         try copy.close()
         return target

@@ -122,6 +122,11 @@ INSERT INTO contact (contact, name, sort_name, is_listed) VALUES
     ('emil', 'Émile Durkheim', 'emile durkheim', 1), ('list-7', NULL, 'list-7', 1);
 UPDATE contact SET name = 'Zoë "Z" O''Brien', sort_name = 'zoe "z" o''brien', is_listed = 1 WHERE contact = 'zoë''s "id"';
 
+-- The words of these names after the first one.
+INSERT INTO contact_word (words, contact) VALUES
+    ('durkheim emile', 'emil'), ('z o brien zoe', 'zoë''s "id"'), ('o brien zoe z', 'zoë''s "id"'),
+    ('brien zoe z o', 'zoë''s "id"');
+
 -- Two lists, of which one names a contact and both name another one.
 INSERT INTO source (id, name) VALUES (0, '/srv/team "1".json'), (3, 'team 2');
 UPDATE contact SET named_by = 1 WHERE contact = 'list-7';

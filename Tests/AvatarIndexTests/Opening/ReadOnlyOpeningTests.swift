@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import AvatarIndex
+import AvatarReports
 
 @Suite(.timeLimit(.minutes(5))) struct ReadOnlyOpeningTests {
     private static let key = AvatarKey.stored("https://img.example.com/anna.png")

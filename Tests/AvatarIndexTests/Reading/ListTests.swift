@@ -2,6 +2,7 @@ import AvatarCore
 import Testing
 
 @testable import AvatarIndex
+import AvatarReports
 
 @Suite(.timeLimit(.minutes(5))) struct ListTests {
     @Test(arguments: AvatarListQuery.Order.allCases, [false, true])

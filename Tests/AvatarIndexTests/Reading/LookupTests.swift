@@ -2,6 +2,7 @@ import AvatarCore
 import Testing
 
 @testable import AvatarIndex
+import AvatarReports
 
 @Suite(.timeLimit(.minutes(5))) struct LookupTests {
     private static let key = AvatarKey.stored("https://example.com/a.png?size=96")

@@ -3,6 +3,7 @@ import AvatarMigrations
 import Testing
 
 @testable import AvatarIndex
+import AvatarReports
 
 /// The view that people with a `sqlite3` shell rely on.
 @Suite(.timeLimit(.minutes(5))) struct OverviewTests {

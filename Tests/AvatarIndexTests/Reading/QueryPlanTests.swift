@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarReports
 import AvatarSQLite
 import Testing
 
@@ -59,6 +60,26 @@ import Testing
             _ = try $0.contacts(StoredContactQuery(beginning: "a", limit: 10, after: "1 zzoe"))
         },
         Case(
+            "contacts by words",
+            "contact_by_name ((sort_name,contact)>(?,?) AND sort_name<?)",
+            "contact_word USING PRIMARY KEY ((words,contact)>(?,?) AND words<?)",
+            "contact USING PRIMARY KEY (contact=?)",
+            "contact_by_name (sort_name>? AND sort_name<?)",
+            "contact_word USING PRIMARY KEY (words>? AND words<?)"
+        ) { index in
+            var query = StoredContactQuery(
+                beginning: "anna x",
+                words: ["anna", "x"],
+                namePart: "a",
+                isWithoutImage: true,
+                limit: 1
+            )
+            _ = try index.contacts(query)
+            // The parts for contacts without a name.
+            query.after = "w1 1 xanna"
+            _ = try index.contacts(query)
+        },
+        Case(
             "contacts without an image",
             "contact_by_name ((sort_name,contact)>(?,?) AND sort_name<?)",
             "owner USING PRIMARY KEY (contact=?)",
@@ -117,7 +138,8 @@ import Testing
         Case(
             "changes",
             "content_change USING INTEGER PRIMARY KEY (rowid>?)",
-            "content_change_owner USING PRIMARY KEY (sequence=?)"
+            "owner USING PRIMARY KEY (sequence>? AND sequence<?)",
+            "contact USING PRIMARY KEY (contact=?)"
         ) { _ = try $0.changes(since: 0, limit: 10) },
         Case("images of a contact", "owner USING PRIMARY KEY (contact=?)", sorts: true) {
             _ = try $0.imageKeys(of: "anna")
@@ -150,6 +172,14 @@ import Testing
                 let digest = [UInt8](repeating: 1, count: 16)
                 try transaction.record(ListedContact(id: "anna", name: nil, addresses: [digest]), sortName: nil)
                 _ = try transaction.addresses(of: "anna")
+                try transaction.removeContact("anna")
+            }
+        },
+        Case("words of a contact", "contact_word USING PRIMARY KEY (words=? AND contact=?)") { index in
+            try index.write { transaction in
+                for name in ["Anna Berg", "Anna Stein"] {
+                    try transaction.record(ListedContact(id: "anna", name: name), sortName: name.lowercased())
+                }
                 try transaction.removeContact("anna")
             }
         },

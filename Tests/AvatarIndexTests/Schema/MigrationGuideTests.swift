@@ -1,3 +1,4 @@
+import AvatarFileSystem
 import AvatarMigrations
 import AvatarSQLite
 import Foundation
@@ -79,7 +80,10 @@ import Testing
     private func upgrade(_ path: String, _ steps: [Migration]) throws {
         try Connection.using(path) { connection in
             try connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-            try SchemaUpgrade(copy: UpgradeCopy(path: path, fileMode: 0o600), steps: steps).run(on: connection)
+            try SchemaUpgrade(
+                copy: UpgradeCopy(path: path, fileSystem: LocalFileSystem(), fileMode: 0o600),
+                steps: steps
+            ).run(on: connection)
         }
     }
 }

@@ -1,5 +1,7 @@
+import AvatarFileSystem
 import AvatarCore
 import AvatarMigrations
+import AvatarReports
 import AvatarSQLite
 import Foundation
 import Synchronization
@@ -71,7 +73,7 @@ import Testing
         try withGolden(Migration.latestVersion) { path in
             let before = try PlainSQL.rows(GoldenIndex.overview, in: path)
             let step = Self.next("CREATE TABLE large AS SELECT zeroblob(1000000) AS bytes")
-            let copy = UpgradeCopy(path: path, fileMode: 0o600)
+            let copy = UpgradeCopy(path: path, fileSystem: LocalFileSystem(), fileMode: 0o600)
 
             try Connection.using(path) { _ in }
             let connection = try Connection(path: path, access: .readWrite)
@@ -211,7 +213,10 @@ import Testing
 
     private func upgrade(_ path: String, _ steps: [Migration]) throws {
         try Connection.using(path) { connection in
-            try SchemaUpgrade(copy: UpgradeCopy(path: path, fileMode: 0o600), steps: steps).run(on: connection)
+            try SchemaUpgrade(
+                copy: UpgradeCopy(path: path, fileSystem: LocalFileSystem(), fileMode: 0o600),
+                steps: steps
+            ).run(on: connection)
         }
     }
 

@@ -2,6 +2,7 @@ import AvatarCore
 import Testing
 
 @testable import AvatarIndex
+import AvatarReports
 
 @Suite(.timeLimit(.minutes(5))) struct EntryChangeTests {
     private static let key = AvatarKey.stored("https://example.com/a.png")

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarProviders
 import AvatarStore
 import AvatarStoreTesting
 import Foundation
@@ -62,6 +63,8 @@ struct Fleet: Sendable {
         configuration.timeout = .seconds(10)
         configuration.http.allowsPrivateNetworks = true
         configuration.sharedTier = tier ?? self.tier
+        // Beside other tests the engine may have to wait for a processor.
+        configuration.sharedTierTimeLimit = .seconds(120)
         change(&configuration)
         return try await AvatarStore.withStore(configuration, body)
     }

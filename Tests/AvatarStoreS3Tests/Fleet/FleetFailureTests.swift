@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarDigest
 import AvatarMaintenance
+import AvatarProviders
 import AvatarStore
 import AvatarStoreTesting
 import Foundation

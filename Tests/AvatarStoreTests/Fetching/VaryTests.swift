@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarMaintenance
 import AvatarStore
 import AvatarStoreTesting
 import Testing

@@ -1,4 +1,5 @@
 import AvatarFiles
+import AvatarMaintenance
 import AvatarStore
 import AvatarStoreTesting
 import Testing

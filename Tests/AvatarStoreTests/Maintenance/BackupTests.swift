@@ -1,3 +1,4 @@
+import AvatarFileSystem
 import AvatarFiles
 import AvatarStore
 import AvatarStoreTesting
@@ -76,8 +77,12 @@ struct BackupTests {
                 #expect(fileSystem.count(of: .link) <= 2)
                 #expect(try BackupPlace.information(path).st_nlink == 1)
                 let relative = String(path.dropFirst(fixture.store.configuration.layout.documentsRoot.count + 1))
-                let original = StoredFiles(root: try Directory(opening: fixture.directory + "/documents"))
-                let copied = StoredFiles(root: try Directory(opening: place.backup + "/documents"))
+                let original = StoredFiles(
+                    root: try Directory(opening: fixture.directory + "/documents", on: LocalFileSystem())
+                )
+                let copied = StoredFiles(
+                    root: try Directory(opening: place.backup + "/documents", on: LocalFileSystem())
+                )
                 #expect(try copied.label(of: relative) == original.label(of: relative))
                 try await expectCopy(at: StoreLayout(directory: place.backup), holds: images, without: [evicted])
                 try fixture.expectConsistent()
@@ -180,14 +185,19 @@ struct BackupTests {
         }
     }
 
-    private static let faults: [(FaultyFileSystem.Call, Int32)] = [
-        (.open, EACCES), (.write, ENOSPC), (.write, EIO), (.makeDirectory, EIO), (.synchronize, EIO), (.rename, EIO),
-        (.link, EIO),
+    /// Calls, their errors, and a part of the paths that are meant: the mark of the unfinished backup, a root's mark, a
+    /// copied image, the index. Without one, the first call fails.
+    private static let faults: [(FaultyFileSystem.Call, Int32, String?)] = [
+        (.open, EACCES, nil), (.open, EACCES, ".png"), (.write, ENOSPC, ".unfinished"), (.write, EIO, ".store-id"),
+        (.write, ENOSPC, ".png"), (.write, EIO, ".png"), (.makeDirectory, EIO, nil), (.synchronize, EIO, nil),
+        (.synchronize, EIO, "index.sqlite.new"), (.rename, EIO, nil), (.link, EIO, nil),
     ]
 
     @Test(arguments: faults, [false, true])
-    func whatFailsLeavesNothingBehind(_ fault: (call: FaultyFileSystem.Call, number: Int32), isThere: Bool) async throws
-    {
+    func whatFailsLeavesNothingBehind(
+        _ fault: (call: FaultyFileSystem.Call, number: Int32, path: String?),
+        isThere: Bool
+    ) async throws {
         try await StoreFixture.withStore { fixture in
             try await BackupPlace.with { place in
                 let (images, evicted) = try await fill(fixture)
@@ -196,7 +206,7 @@ struct BackupTests {
                 }
                 let fileSystem = FaultyFileSystem()
                 if fault.call != .link { fileSystem.fail(.link, with: EXDEV, times: .max) }
-                fileSystem.fail(fault.call, with: fault.number)
+                fileSystem.fail(fault.call, with: fault.number, matching: fault.path)
 
                 await #expect {
                     try await fixture.store.backup(to: place.backup + "/a/b", fileSystem: fileSystem)

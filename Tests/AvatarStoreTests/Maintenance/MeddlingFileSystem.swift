@@ -1,4 +1,5 @@
-import AvatarFiles
+import AvatarFileSystem
+import AvatarStoreTesting
 import Dispatch
 import Synchronization
 import Testing
@@ -10,8 +11,8 @@ import Darwin
 #endif
 
 /// The operating system's file calls, with a closure that runs before each link.
-final class MeddlingFileSystem: FileSystem {
-    private let real = LocalFileSystem()
+final class MeddlingFileSystem: ForwardingFileSystem {
+    let real = LocalFileSystem()
     private let links = Atomic<Int>(0)
     private let meddle: @Sendable (_ link: Int) async throws -> Void
 
@@ -25,12 +26,7 @@ final class MeddlingFileSystem: FileSystem {
         MeddlingFileSystem { if $0 == 0 { try await meddle() } }
     }
 
-    func link(
-        _ source: String,
-        in sourceDirectory: Int32,
-        to target: String,
-        in targetDirectory: Int32
-    ) throws(SystemCallError) {
+    func linkat(_ sourceDirectory: Int32, _ source: String, _ targetDirectory: Int32, _ target: String) -> Int32 {
         let number = links.add(1, ordering: .relaxed).oldValue
         let isDone = DispatchSemaphore(value: 0)
         Task.detached { [meddle] in
@@ -43,40 +39,6 @@ final class MeddlingFileSystem: FileSystem {
         }
         // This runs on the copier's own thread, so blocking it is fine.
         isDone.wait()
-        try real.link(source, in: sourceDirectory, to: target, in: targetDirectory)
-    }
-
-    func open(_ path: String, in directory: Int32, flags: Int32, mode: UInt32) throws(SystemCallError) -> Int32 {
-        try real.open(path, in: directory, flags: flags, mode: mode)
-    }
-
-    func write(
-        _ bytes: UnsafeRawBufferPointer,
-        to file: Int32,
-        at offset: Int,
-        named path: String
-    ) throws(SystemCallError) {
-        try real.write(bytes, to: file, at: offset, named: path)
-    }
-
-    func synchronize(_ file: Int32, named path: String) throws(SystemCallError) {
-        try real.synchronize(file, named: path)
-    }
-
-    func rename(
-        _ source: String,
-        in sourceDirectory: Int32,
-        to target: String,
-        in targetDirectory: Int32
-    ) throws(SystemCallError) {
-        try real.rename(source, in: sourceDirectory, to: target, in: targetDirectory)
-    }
-
-    func unlink(_ path: String, in directory: Int32) throws(SystemCallError) {
-        try real.unlink(path, in: directory)
-    }
-
-    func makeDirectory(_ path: String, in directory: Int32, mode: UInt32) throws(SystemCallError) -> Bool {
-        try real.makeDirectory(path, in: directory, mode: mode)
+        return real.linkat(sourceDirectory, source, targetDirectory, target)
     }
 }

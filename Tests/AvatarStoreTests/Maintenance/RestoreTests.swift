@@ -1,3 +1,4 @@
+import AvatarFileSystem
 import AvatarFiles
 import AvatarMaintenance
 import AvatarStore
@@ -90,7 +91,7 @@ struct RestoreTests {
     @Test func aFailedRestoreDoesNotRemoveForeignFiles() async throws {
         try await withBackup { place, images in
             let layout = StoreLayout(directory: place.path("store"))
-            let unfinished = try UnfinishedStore(layout, fileMode: 0o600)
+            let unfinished = try UnfinishedStore(layout, on: LocalFileSystem(), fileMode: 0o600)
             try Data().write(to: URL(filePath: unfinished.indexPath))
             await #expect { _ = try await AvatarStore.open(.init(layout: layout)) } throws: {
                 ($0 as? AvatarStoreError)?.code == .busy

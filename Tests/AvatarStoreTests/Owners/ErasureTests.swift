@@ -1,4 +1,5 @@
 import AvatarMaintenance
+import AvatarProviders
 import AvatarSQLite
 import AvatarStore
 import AvatarStoreTesting

@@ -1,5 +1,7 @@
 import AvatarFiles
 import AvatarIndex
+import AvatarMaintenance
+import AvatarProviders
 import AvatarStore
 import AvatarStoreTesting
 import Foundation

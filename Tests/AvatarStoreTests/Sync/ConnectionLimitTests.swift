@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarMaintenance
 import AvatarStoreTesting
 import Testing
 
@@ -43,8 +44,8 @@ struct ConnectionLimitTests {
 
             let report = try await fixture.store.sync(contacts: contacts(200, fixture, heldBy: gate))
 
-            let host = try #require(report.hosts.first)
-            #expect(report.hosts.count == 1 && host.requests == 200 && host.mostAtOnce == 16)
+            let host = try #require(report.details.hosts.first)
+            #expect(report.details.hosts.count == 1 && host.requests == 200 && host.mostAtOnce == 16)
             #expect((1...16).contains(host.connections) && !host.isMultiplexed)
             let window = HostWindow(count: 16, isMultiplexed: false)
             #expect(try fixture.store.index.hostWindows() == [host.name: window])

@@ -1,3 +1,4 @@
+import AvatarMaintenance
 import AvatarStore
 import AvatarStoreTesting
 import Testing
@@ -43,7 +44,10 @@ struct DryRunAgreementTests {
 
                 #expect(preview.contacts == report.contacts, "contacts, round \(round)")
                 #expect(preview.duplicates == report.duplicates, "duplicates, round \(round)")
-                #expect(preview.duplicateContacts == report.duplicateContacts, "duplicate contacts, round \(round)")
+                #expect(
+                    preview.details.duplicateContacts == report.details.duplicateContacts,
+                    "duplicate contacts, round \(round)"
+                )
                 #expect(preview.unreadable == report.unreadable, "unreadable, round \(round)")
                 #expect(preview.saved == report.saved, "saved, round \(round)")
                 #expect(preview.fresh == report.fresh, "fresh, round \(round)")

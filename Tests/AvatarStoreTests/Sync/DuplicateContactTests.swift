@@ -1,3 +1,4 @@
+import AvatarMaintenance
 import AvatarStore
 import AvatarStoreTesting
 import Synchronization
@@ -28,8 +29,8 @@ struct DuplicateContactTests {
             let report = try await fixture.store.sync(contacts: list)
 
             #expect(report.contacts == 2 && report.duplicates == 1 && report.wanted == 1 && report.fetched == 1)
-            #expect(report.duplicateContacts.map(\.contact) == ["ada"])
-            #expect(report.duplicateContacts.first?.places == [ListPlace(line: 1), ListPlace(line: 7)])
+            #expect(report.details.duplicateContacts.map(\.contact) == ["ada"])
+            #expect(report.details.duplicateContacts.first?.places == [ListPlace(line: 1), ListPlace(line: 7)])
             #expect(try fixture.store.avatar(forContact: "ada")?.bytes == second)
             #expect(try fixture.store.storedAvatar(for: lost) == nil)
             #expect(fixture.origin.requestCount == 1)

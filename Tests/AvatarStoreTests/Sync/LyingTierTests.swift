@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarMaintenance
+import AvatarProviders
 import AvatarStore
 import AvatarStoreTesting
 import Synchronization

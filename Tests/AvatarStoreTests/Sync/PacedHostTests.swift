@@ -44,12 +44,12 @@ struct PacedHostTests {
             #expect(report.outcome == .complete)
             #expect(report.requests == 21 && fixture.origin.requestCount(for: "/7.png") == 2)
             #expect(report.duration >= .seconds(1))
-            let host = try #require(report.slowedHosts["127.0.0.1:\(fixture.origin.port)"])
+            let host = try #require(report.details.slowedHosts["127.0.0.1:\(fixture.origin.port)"])
             #expect(host.refused == 1 && host.waited >= .milliseconds(990))
             // Nothing of it is left once the host has answered.
             fixture.clock.advance(by: .seconds(2))
             let next = try await fixture.store.sync(contacts: contacts, options: SyncOptions(checksAll: true))
-            #expect(next.skipped == 0 && next.slowedHosts.isEmpty)
+            #expect(next.skipped == 0 && next.details.slowedHosts.isEmpty)
         }
     }
 
@@ -59,7 +59,7 @@ struct PacedHostTests {
 
             let report = try await fixture.store.sync(contacts: contacts, options: SyncOptions(connectionsPerHost: 1))
 
-            let host = try #require(report.slowedHosts.values.first)
+            let host = try #require(report.details.slowedHosts.values.first)
             #expect(report.fetched == 1 && report.failed == 1 && host.refused == 5)
             #expect(host.waited > .seconds(1) && host.waited <= report.duration, "\(host.waited), \(report.duration)")
         }
@@ -84,7 +84,7 @@ struct PacedHostTests {
 
             #expect(report.fetched == 120 && report.failed == 0)
             #expect(report.requests == fixture.origin.requestCount)
-            #expect(report.slowedHosts.values.first?.refused == report.requests - 120)
+            #expect(report.details.slowedHosts.values.first?.refused == report.requests - 120)
             try fixture.expectConsistent()
         }
     }
@@ -110,7 +110,7 @@ struct PacedHostTests {
             #expect(report.fetched == 301 && report.duration >= .seconds(2))
             let refused = try #require(answered.withLock { $0 })
             #expect(last.withLock { $0 } < refused.advanced(by: .seconds(2)))
-            #expect(report.slowedHosts.count == 1)
+            #expect(report.details.slowedHosts.count == 1)
         }
         try await other.stop()
     }
@@ -121,7 +121,7 @@ struct PacedHostTests {
             let isWaiting = Mutex(false)
             let sync = Task { [store = fixture.store] in
                 try await store.sync(contacts: contacts, options: SyncOptions(connectionsPerHost: 1)) { progress in
-                    if !progress.report.slowedHosts.isEmpty { isWaiting.withLock { $0 = true } }
+                    if !progress.report.details.slowedHosts.isEmpty { isWaiting.withLock { $0 = true } }
                 }
             }
             try await waitUntil { isWaiting.withLock { $0 } }
@@ -147,7 +147,7 @@ struct PacedHostTests {
 
             #expect(report.failed == 1 && report.skippedBy.hostPaused == 29)
             #expect(!report.ranOutOfTime && report.duration < .seconds(20))
-            #expect(report.slowedHosts.isEmpty)
+            #expect(report.details.slowedHosts.isEmpty)
         }
     }
 

@@ -1,3 +1,4 @@
+import AvatarMaintenance
 import AvatarStoreTesting
 import Foundation
 import Synchronization
@@ -41,7 +42,7 @@ struct StreamedListTests {
     /// More than 4 MiB of records, two of which name the contact `0`.
     private func manyContacts(_ fixture: StoreFixture) -> [Contact] {
         let urls = (0..<8).map { fixture.serve(SampleImage.png(seed: $0, byteCount: 3000), at: "/\($0).png") }
-        let title = String(repeating: " of many words", count: 70)
+        let title = " " + String(repeating: "ofmanywords", count: 85)
         return (0..<5_000).map { number in
             Contact(id: "\(number % 4_999)", name: "Person \(number)\(title)", avatarURL: urls[number % 8])
         }

@@ -1,3 +1,4 @@
+import AvatarMaintenance
 import AvatarStore
 import AvatarStoreTesting
 import Synchronization

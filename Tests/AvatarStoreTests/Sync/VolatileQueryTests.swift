@@ -1,3 +1,4 @@
+import AvatarMaintenance
 import AvatarStoreTesting
 import Testing
 
@@ -103,12 +104,12 @@ struct VolatileQuerySyncTests {
             // Alone, the first contact gets the short key. The second one must not, nor in one list with the first.
             _ = try await fixture.store.sync(contacts: list("a", [1]))
             let second = try await fixture.store.sync(contacts: list("a", [2]))
-            #expect(second.queryClashes.map(\.contacts) == [1])
-            #expect(second.queryClashes.first?.examples == ["p2"])
+            #expect(second.details.queryClashes.map(\.contacts) == [1])
+            #expect(second.details.queryClashes.first?.examples == ["p2"])
             #expect(try image(of: "p1", fixture) == face(1))
             #expect(try image(of: "p2", fixture) == face(2))
             let both = try await fixture.store.sync(contacts: list("b", [1, 2, 3]))
-            #expect(both.queryClashes.first?.contacts == 3)
+            #expect(both.details.queryClashes.first?.contacts == 3)
             #expect(both.fetched == 3)
             for number in 1...3 { #expect(try image(of: "p\(number)", fixture) == face(number)) }
 
@@ -156,13 +157,13 @@ struct VolatileQuerySyncTests {
             _ = try await fixture.store.sync(contacts: team("a"))
             let report = try await fixture.store.sync(contacts: team("b"))
             #expect(report.requests == 0)
-            #expect(report.queryClashes.isEmpty)
+            #expect(report.details.queryClashes.isEmpty)
             #expect(try fixture.store.list().items.map(\.contacts.count) == [200])
             // One of them has a URL of its own: it does not move the others.
             var moved = team("c")
             moved[7].avatarURL = "\(url)?sig=other"
             let clash = try await fixture.store.sync(contacts: moved)
-            #expect(clash.queryClashes.first?.contacts == 200)
+            #expect(clash.details.queryClashes.first?.contacts == 200)
             #expect(clash.fetched == 2)
         }
     }
@@ -177,7 +178,7 @@ struct VolatileQuerySyncTests {
             ]
             for list in [contacts, contacts, contacts.reversed()] {
                 let report = try await fixture.store.sync(contacts: list)
-                #expect(report.queryClashes.count == 1)
+                #expect(report.details.queryClashes.count == 1)
                 #expect(try image(of: "a", fixture) == face(1))
                 #expect(try image(of: "b", fixture) == face(2))
                 #expect(try image(of: "c", fixture) == face(1))
@@ -332,21 +333,21 @@ struct VolatileQuerySyncTests {
                     return person
                 }
             }
-            #expect(try await fixture.store.sync(contacts: list("a")).changingQueries.isEmpty)
+            #expect(try await fixture.store.sync(contacts: list("a")).details.changingQueries.isEmpty)
             let before = fixture.origin.requestCount
             let preview = try await fixture.store.syncPreview(.contacts(list("b")))
-            let changing = try #require(preview.changingQueries.first)
+            let changing = try #require(preview.details.changingQueries.first)
             #expect(changing.contacts == 20)
             #expect(changing.sameBytes == 0)
             #expect(changing.setting == "127.0.0.1 X-Amz-*,sig")
             #expect(fixture.origin.requestCount == before)
 
             let report = try await fixture.store.sync(contacts: list("b"))
-            #expect(report.changingQueries.first?.sameBytes == 20)
+            #expect(report.details.changingQueries.first?.sameBytes == 20)
             try await fixture.store.setVolatileQuery(VolatileQuery(parsing: changing.setting))
             let third = try await fixture.store.sync(contacts: list("c"))
             #expect(third.requests == 0)
-            #expect(third.changingQueries.isEmpty)
+            #expect(third.details.changingQueries.isEmpty)
         }
     }
 
@@ -360,8 +361,8 @@ struct VolatileQuerySyncTests {
                 }
             }
             _ = try await fixture.store.sync(contacts: list(1))
-            #expect(try await fixture.store.sync(contacts: list(2)).changingQueries.isEmpty)
-            #expect(try await fixture.store.syncPreview(.contacts(list(3))).changingQueries.isEmpty)
+            #expect(try await fixture.store.sync(contacts: list(2)).details.changingQueries.isEmpty)
+            #expect(try await fixture.store.syncPreview(.contacts(list(3))).details.changingQueries.isEmpty)
         }
     }
 }

@@ -1,4 +1,5 @@
 import AvatarFiles
+import AvatarMaintenance
 import AvatarStore
 import AvatarStoreTesting
 import Foundation
@@ -152,12 +153,42 @@ struct HealingTests {
             let me = try await fixture.store.save(face, named: "me")
             let twin = try await fixture.store.save(face, named: "twin")
             try damage(me, fixture)
-            fileSystem.fail(call, with: EIO, after: call == .open ? 2 : 0)
+            // The staged file is opened to be written, labelled and made durable.
+            let path: String? = call == .open ? "documents-" : call == .unlink ? ".png" : nil
+            fileSystem.fail(call, with: EIO, after: call == .open ? 2 : 0, matching: path)
 
             await #expect(throws: AvatarStoreError.self) { try await fixture.store.save(face, named: "me") }
             fileSystem.heal()
             try await fixture.store.save(face, named: "me")
 
+            for key in [me, twin] { #expect(try fixture.store.storedAvatar(for: key)?.bytes == face) }
+            try fixture.expectConsistent()
+        }
+    }
+
+    @Test(
+        "a file that the disk does not answer for is not taken for missing",
+        arguments: StorageClass.allCases,
+        [EIO, EACCES, ESTALE]
+    )
+    func unanswered(_ storageClass: StorageClass, number: Int32) async throws {
+        let fileSystem = FaultyFileSystem()
+        try await StoreFixture.withStore(on: fileSystem) { fixture in
+            let me = try await fixture.store.save(face, named: "me", in: storageClass)
+            let path = try fixture.path(of: me)
+            fileSystem.fail(.status, with: number, times: .max, matching: ".png")
+
+            let isShared = await #expect(throws: AvatarStoreError.self) {
+                try await fixture.store.save(face, named: "twin", in: storageClass)
+            }
+            let isRead = #expect(throws: AvatarStoreError.self) { try fixture.store.storedFile(for: me) }
+
+            for error in [isShared, isRead] {
+                #expect(error?.message.contains(".png") == true, "\(error?.message ?? "")")
+            }
+            #expect(FileManager.default.fileExists(atPath: path))
+            fileSystem.heal()
+            let twin = try await fixture.store.save(face, named: "twin", in: storageClass)
             for key in [me, twin] { #expect(try fixture.store.storedAvatar(for: key)?.bytes == face) }
             try fixture.expectConsistent()
         }

@@ -20,10 +20,10 @@ struct PowerLossTests {
             }
             #expect(try boot() == nil)
             try await first.save(face, named: "me", in: .caches)
-            #expect(try boot() == BootID.current)
+            #expect(try boot() == BootID.current.text)
 
             try await second.close()
-            #expect(try boot() == BootID.current)
+            #expect(try boot() == BootID.current.text)
             try await first.close()
 
             #expect(try boot() == nil)
@@ -50,7 +50,7 @@ struct PowerLossTests {
             #expect(try opened.storedAvatar(for: empty) == nil)
             #expect(try opened.storedAvatar(for: kept)?.bytes == face)
             #expect(fixture.files(in: .caches).isEmpty)
-            #expect(try fixture.indexText("SELECT boot_id FROM store") == BootID.current)
+            #expect(try fixture.indexText("SELECT boot_id FROM store") == BootID.current.text)
             try await opened.close()
         }
     }

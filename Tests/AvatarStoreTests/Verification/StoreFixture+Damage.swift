@@ -1,3 +1,4 @@
+import AvatarMaintenance
 import AvatarSQLite
 import AvatarStore
 import AvatarStoreTesting

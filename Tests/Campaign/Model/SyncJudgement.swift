@@ -152,7 +152,9 @@ struct SyncJudgement {
             let kept = was.filter { before.file(of: $0) != nil || before.entries[$0]?.isEvicted == true }
             let allowed: [Set<ImageKey>] =
                 if outcome == nil || found.file(of: image) == nil {
+                    // One that it waited for may have arrived for another contact, before it was known to be superseded.
                     [was, kept.subtracting(waiting).union([image]), [image]]
+                        + waiting.filter { found.file(of: $0) != nil }.flatMap { [[$0], [$0, image]] }
                 } else {
                     [[image]]
                 }

@@ -116,7 +116,7 @@ private struct FaultyCall {
 
     static func draw(_ random: inout RandomOperations) -> FaultyCall {
         let calls = [
-            FaultyCall(call: .open, reach: 30), FaultyCall(call: .write, reach: 20),
+            FaultyCall(call: .open, reach: 90), FaultyCall(call: .write, reach: 20),
             FaultyCall(call: .synchronize, reach: 20), FaultyCall(call: .rename, reach: 20),
             FaultyCall(call: .rename, reach: 20), FaultyCall(call: .unlink, reach: 20),
             FaultyCall(call: .unlink, reach: 20), FaultyCall(call: .makeDirectory, reach: 8),

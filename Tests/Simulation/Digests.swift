@@ -1,0 +1,15 @@
+import Synchronization
+import Workload
+
+/// The digests of pictures, each computed once.
+final class Digests: Sendable {
+    static let shared = Digests()
+    private let known = Mutex<[Picture: String]>([:])
+
+    func digest(of picture: Picture) -> String {
+        if let digest = known.withLock({ $0[picture] }) { return digest }
+        let digest = Picture.digest(of: picture.bytes)
+        known.withLock { $0[picture] = digest }
+        return digest
+    }
+}

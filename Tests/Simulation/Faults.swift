@@ -1,0 +1,62 @@
+import AvatarFoundation
+import AvatarStoreTesting
+import Synchronization
+import Workload
+
+/// Chooses the calls that go wrong, by a seed.
+final class Faults: Sendable {
+    private let random: Mutex<RandomOperations>
+    private let trouble: Simulation.Trouble
+    private let mutation: (@Sendable (SimulatedDisk.Call) -> SimulatedDisk.Fault?)?
+    private let active = Atomic(false)
+
+    init(
+        seed: UInt64,
+        _ trouble: Simulation.Trouble,
+        _ mutation: (@Sendable (SimulatedDisk.Call) -> SimulatedDisk.Fault?)?
+    ) {
+        random = Mutex(RandomOperations(seed: seed ^ 0x5EED))
+        (self.trouble, self.mutation) = (trouble, mutation)
+    }
+
+    /// Whether calls go wrong now. A mutation of the disk is always in force.
+    var isActive: Bool {
+        get { active.load(ordering: .relaxed) }
+        set { active.store(newValue, ordering: .relaxed) }
+    }
+
+    func fault(at call: SimulatedDisk.Call) -> SimulatedDisk.Fault? {
+        if let fault = mutation?(call) { return fault }
+        guard isActive else { return nil }
+        return random.withLock { random in
+            switch trouble {
+            case .none: nil
+            case .failingCalls: random.number(below: 60) == 0 ? Self.failure(of: call, &random) : nil
+            case .failedSynchronization:
+                switch call.name {
+                case "fsync": random.chance(8) ? .fails(EIO) : nil
+                case "syncfs": random.chance(2) ? .fails(EIO) : nil
+                default: nil
+                }
+            case .lyingDisk: Self.isImage(call) && random.chance(30) ? .lies : nil
+            case .fullDisk: Self.needsRoom.contains(call.name) && random.chance(15) ? .fails(ENOSPC) : nil
+            }
+        }
+    }
+
+    /// Whether the call makes the bytes of an image durable.
+    private static func isImage(_ call: SimulatedDisk.Call) -> Bool {
+        guard call.name == "fsync" else { return false }
+        return call.path.hasSuffix(".png") || call.path.hasPrefix("documents-") || call.path.hasPrefix("caches-")
+    }
+
+    private static let needsRoom: Set = ["write", "mkdir", "link", "rename"]
+
+    private static func failure(of call: SimulatedDisk.Call, _ random: inout RandomOperations) -> SimulatedDisk.Fault? {
+        switch call.name {
+        case "close", "unlock", "fsync", "syncfs": nil
+        case "read", "write": [.fails(EIO), .fails(EINTR), .isShort][random.number(below: 3)]
+        default: .fails(EIO)
+        }
+    }
+}

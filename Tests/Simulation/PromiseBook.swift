@@ -1,0 +1,145 @@
+import AvatarStore
+import Workload
+
+/// What the calls on a store that have returned promise about each image.
+///
+/// After each call all images are read: that is what the caller has seen. The book then knows what a later opening must
+/// find, after the end of the process and after a loss of power.
+struct PromiseBook: Sendable {
+    /// An image as it was read.
+    struct Seen: Hashable, Sendable {
+        let digest: String
+        let storageClass: StorageClass
+    }
+
+    /// How the store came to its end.
+    enum End: Sendable {
+        /// The process was killed.
+        case process
+        /// The power was lost.
+        case power
+    }
+
+    /// The images as the last finished call left them.
+    private(set) var seen: [ImageKey: Seen] = [:]
+    /// The digests that each image may have had at any time.
+    private var ever: [ImageKey: Set<String>] = [:]
+    /// The images in `caches` that replaced another, or were documents: those are on stable storage.
+    private var lasting: Set<ImageKey> = []
+    /// The images that a call has removed.
+    private var removed: Set<ImageKey> = []
+    /// Whether no image is evicted. Where room is scarce, an image may be evicted for its own successor.
+    var hasRoom = true
+    /// The call that is under way.
+    private var running: StoreOperation?
+
+    /// Notes that a call begins.
+    mutating func begin(_ operation: StoreOperation) {
+        running = operation
+        for (key, picture) in operation.contents { ever[key, default: []].insert(Self.digest(of: picture)) }
+    }
+
+    /// Notes that a call has returned, with the images as they can be read now.
+    mutating func end(_ found: [ImageKey: Seen]) {
+        let isRemoval =
+            switch running {
+            case .remove, .forget, .reconcile, .sync, .unlink: true
+            default: false
+            }
+        for key in Set(seen.keys).union(found.keys) {
+            switch (seen[key], found[key]) {
+            case (let old?, let new?):
+                removed.remove(key)
+                if old.digest != new.digest || old.storageClass == .documents { lasting.insert(key) }
+            case (nil, .some):
+                removed.remove(key)
+                lasting.remove(key)
+            case (.some, nil):
+                lasting.remove(key)
+                if isRemoval { removed.insert(key) }
+            case (nil, nil): break
+            }
+        }
+        seen = found
+        running = nil
+    }
+
+    /// The promises that are broken by what was found after `end`.
+    ///
+    /// - Parameter mayLose: whether images may be lost, but none may be a wrong one.
+    func violations(_ found: [ImageKey: Seen], after end: End, mayLose: Bool) -> [String] {
+        Set(seen.keys).union(found.keys).union(ever.keys).sorted { $0.description < $1.description }.compactMap { key in
+            let digest = found[key]?.digest
+            if let digest, !ever[key, default: []].contains(digest) {
+                return "\(key) shows another image: \(name(digest))"
+            }
+            guard !allows(digest, of: key, after: end), !mayLose || end == .process else { return nil }
+            let before = seen[key].map { "\(name($0.digest)) in \($0.storageClass)" } ?? "nothing"
+            return
+                "\(key) is \(digest.map(name) ?? "gone"), was \(before), running \(running.map { "\($0)" } ?? "nothing")"
+        }
+    }
+
+    private func allows(_ digest: String?, of key: ImageKey, after end: End) -> Bool {
+        let before = seen[key]
+        if digest == before?.digest { return true }
+        if let running {
+            if running.contents.contains(where: { $0.0 == key && Self.digest(of: $0.1) == digest }) { return true }
+            if digest == nil, running.mayRemove(key) { return true }
+            // An image of the cache may make room for another.
+            if digest == nil, before?.storageClass != .documents, running.mayEvict { return true }
+        }
+        guard end == .power else { return false }
+        switch before?.storageClass {
+        case .documents: return false
+        case .caches: return !hasRoom || !lasting.contains(key)
+        default: return !removed.contains(key)
+        }
+    }
+
+    private func name(_ digest: String) -> String {
+        for (key, digests) in ever where digests.contains(digest) {
+            for version in 1...40 where Self.digest(of: Picture(of: key, version: version)) == digest {
+                return "\(key) version \(version)"
+            }
+        }
+        return "unknown bytes"
+    }
+
+    private static func digest(of picture: Picture) -> String { Digests.shared.digest(of: picture) }
+}
+
+extension StoreOperation {
+    /// The contents that the call may give images.
+    var contents: [(ImageKey, Picture)] {
+        switch self {
+        case .save(let name, let version, _): [(.own(name), Picture(of: .own(name), version: version))]
+        case .fetch(let slot, let version, _, _): [(.remote(slot), Picture(of: .remote(slot), version: version))]
+        case .sync(let list, _, _): list.map { (.remote($0.slot), Picture(of: .remote($0.slot), version: $0.version)) }
+        case .reconcile(let list, let photos):
+            list.map { (.remote($0.slot), Picture(of: .remote($0.slot), version: $0.version)) }
+                + photos.map { (.photo($0.key), Picture(of: .photo($0.key), version: $0.value)) }
+        case .read, .move, .remove, .forget, .trim, .setBudget, .link, .unlink: []
+        }
+    }
+
+    /// Whether the call may take the image away.
+    fileprivate func mayRemove(_ key: ImageKey) -> Bool {
+        switch self {
+        case .remove(let keys): keys.contains(key)
+        // The images of a contact are not known here.
+        case .forget, .reconcile, .unlink: true
+        // A list without a photo takes it from the contacts that it names.
+        case .sync(let list, _, _): list.contains { .photo($0.contact) == key }
+        default: false
+        }
+    }
+
+    /// Whether the call may evict images of the cache.
+    fileprivate var mayEvict: Bool {
+        switch self {
+        case .read, .remove, .forget, .link, .unlink: false
+        default: true
+        }
+    }
+}

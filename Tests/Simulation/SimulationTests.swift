@@ -1,0 +1,59 @@
+import AvatarStoreTesting
+import ProgramRunning
+import Synchronization
+import Testing
+
+/// The store on a disk that loses power at any call: 2,000 states, with `scripts/test --thorough` a million.
+@Suite(.timeLimit(.minutes(120)))
+struct SimulationTests {
+    @Test("each state that a loss of power may leave keeps all promises")
+    func simulation() async throws {
+        let tally = Tally(from: TestMode.seed, wanted: TestMode.states)
+        try await withThrowingTaskGroup { group in
+            for lane in 1...2 {
+                group.addTask(executorPreference: ThreadExecutor("simulation \(lane)")) {
+                    while let seed = tally.next() { tally.add(try await Simulation(seed: seed).run()) }
+                }
+            }
+            do {
+                try await group.waitForAll()
+            } catch {
+                print("simulation: a promise was broken after \(tally.description)")
+                throw error
+            }
+        }
+        print("simulation: \(tally.description)")
+        #expect(tally.next() == nil, "there are states left")
+    }
+
+    /// Seeds whose programs once broke a promise.
+    ///
+    /// 94383105: the status of a shared document could not be read, which was taken for its absence, and it was deleted.
+    @Test(arguments: [UInt64(94_383_105)]) func mended(seed: UInt64) async throws {
+        _ = try await Simulation(seed: seed).run()
+    }
+}
+
+/// Hands out seeds until enough states were checked.
+private final class Tally: Sendable {
+    private let first: UInt64
+    private let wanted: Int
+    private let counts = Mutex((seeds: UInt64(0), states: 0))
+
+    init(from first: UInt64, wanted: Int) {
+        (self.first, self.wanted) = (first, wanted)
+    }
+
+    /// The next seed; `nil` once there are enough states.
+    func next() -> UInt64? {
+        counts.withLock { counts in
+            guard counts.states < wanted else { return nil }
+            counts.seeds += 1
+            return first + counts.seeds - 1
+        }
+    }
+
+    func add(_ states: Int) { counts.withLock { $0.states += states } }
+
+    var description: String { counts.withLock { "\($0.states) states of \($0.seeds) seeds from \(first)" } }
+}

@@ -87,13 +87,15 @@ struct ArchitectureTests {
         // Both branches import; the second is for systems without the part.
         let start = "#if canImport(FoundationEssentials)\n"
         let choice = /[^#\n]*\n#else\n(?:@_exported )?(?:public )?import Foundation\n#endif\n/
-        let anyImport = /(?m:^)[^\/\n]*\bimport (?:\w+ )?Foundation(?:\.\w+)?(?m:$)/
+        let anyImport = /[^\/]*\bimport (?:\w+ )?Foundation(?:\.\w+)?/
         for page in try Page.all(in: "Sources") where page.path.hasSuffix(".swift") {
             // Its code is for systems that have Foundation anyway.
             if page.path.hasSuffix("Canvas+CoreText.swift") { continue }
             let rest = page.text.split(separator: start, omittingEmptySubsequences: false)
                 .map { $0.replacing(choice, with: "", maxReplacements: 1) }.joined(separator: "\n")
-            #expect(rest.matches(of: anyImport).isEmpty, "\(page.path)")
+            // The expression is slow, and few lines have the word.
+            let lines = rest.split(separator: "\n").filter { $0.contains("Foundation") }
+            #expect(lines.allSatisfy { $0.wholeMatch(of: anyImport) == nil }, "\(page.path)")
         }
     }
 
@@ -127,10 +129,22 @@ struct ArchitectureTests {
     /// So the store runs as a whole on a disk that a test simulates.
     @Test func aStoreCallsTheSystemForFilesInOnePlace() throws {
         // Methods of the modules have some of these names too. They are called with `try`, `await` or `self.`; no function
-        // of the system throws.
-        let call =
-            (/(?:\b(?<own>try|await|func|case)\??\s+|(?m:^)|[^\w.`])(?<name>openat|open|creat|close|preadv?|pwritev?|read|write|fsync|fdatasync|syncfs|sync|renameat|rename|linkat|link|symlinkat|symlink|unlinkat|unlink|remove|mkdirat|mkdir|mkstemp|rmdir|stat|lstat|fstatat|fstat|statvfs|fstatvfs|statfs|fstatfs|opendir|fdopendir|readdir|closedir|access|faccessat|f?chmod|f?chown|utimes|futimens|utimensat|flock|fcntl|readlinkat|readlink|realpath|f?truncate|fopen|lseek|mmap|copy_file_range)\((?!\))/)
-            .wordBoundaryKind(.simple)
+        // of the system throws. A call without an argument is none of the system either.
+        let system: Set<Substring> = [
+            "openat", "open", "creat", "close", "pread", "preadv", "pwrite", "pwritev", "read", "write", "fsync",
+            "fdatasync",
+            "syncfs", "sync", "renameat", "rename", "linkat", "link", "symlinkat", "symlink", "unlinkat", "unlink",
+            "remove",
+            "mkdirat", "mkdir", "mkstemp", "rmdir", "stat", "lstat", "fstatat", "fstat", "statvfs", "fstatvfs",
+            "statfs",
+            "fstatfs", "opendir", "fdopendir", "readdir", "closedir", "access", "faccessat", "chmod", "fchmod", "chown",
+            "fchown", "utimes", "futimens", "utimensat", "flock", "fcntl", "readlinkat", "readlink", "realpath",
+            "truncate",
+            "ftruncate", "fopen", "lseek", "mmap", "copy_file_range",
+        ]
+        let call = /(?:\b(?<own>try|await|func|case)\??\s+|(?m:^)|[^\w.`])(?<name>[a-z_]+)\((?!\))/.wordBoundaryKind(
+            .simple
+        )
         // Calls that carry the module's name, those of `CAvatarSystem`, and Foundation's.
         let other =
             (/\b(?:Glibc|Darwin|AvatarFoundation)\.[a-z]\w*\(|\bavatar_\w+\(|\bFile(?:Manager|Handle)\b[.\w]*|\bcontentsOf(?:File)?: *URL/)
@@ -146,7 +160,9 @@ struct ArchitectureTests {
         let modules = ["AvatarCore", "AvatarFiles", "AvatarIndex", "AvatarWriter", "AvatarStore", "AvatarMaintenance"]
         var found: Set<String> = []
         for file in try modules.flatMap({ try Module(at: "Sources/" + $0).files }) {
-            let calls = file.code.matches(of: call).filter { $0.own == nil }.map { $0.name + "(" }
+            let calls = file.code.matches(of: call).filter { $0.own == nil && system.contains($0.name) }.map {
+                $0.name + "("
+            }
             let others = file.code.matches(of: other).map(\.output)
             found.formUnion((calls + others).map { file.path + ": " + $0 })
         }

@@ -3,7 +3,7 @@ import Foundation
 
 /// A plain stream socket to a server, which sends any bytes and shows the bytes that come back.
 ///
-/// The calls block a Dispatch thread, not one of the tasks. A read waits at most 20 seconds.
+/// The calls block a Dispatch thread, not one of the tasks. A read waits at most a minute.
 package final class RawConnection: Sendable {
     /// A call of the system failed.
     package struct Failure: Error {
@@ -32,7 +32,7 @@ package final class RawConnection: Sendable {
         descriptor = socket(isLocal ? AF_UNIX : AF_INET, stream, 0)
         // From here on `deinit` closes the descriptor, even if this initialiser throws.
         guard descriptor >= 0 else { throw Failure(call: "socket", code: errno) }
-        var patience = timeval(tv_sec: 20, tv_usec: 0)
+        var patience = timeval(tv_sec: 60, tv_usec: 0)
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
             setsockopt(descriptor, SOL_SOCKET, option, &patience, socklen_t(MemoryLayout<timeval>.size))
         }
@@ -93,7 +93,7 @@ package final class RawConnection: Sendable {
 
     /// The next bytes, at most `limit`; empty at the end of the connection, also if the server has reset it.
     ///
-    /// - Throws: `Failure` if nothing comes for 20 seconds.
+    /// - Throws: `Failure` if nothing comes for a minute.
     package func read(atMost limit: Int = 65536) async throws -> [UInt8] {
         let (bytes, code) = await Self.blocking { [descriptor] in
             var buffer = [UInt8](repeating: 0, count: limit)
@@ -108,7 +108,7 @@ package final class RawConnection: Sendable {
     ///
     /// - Parameter pause: between two reads of at most 64 KiB. They share one thread, so that a machine that is busy with
     ///   other tests does not make the pauses longer.
-    /// - Throws: `Failure` if nothing comes for 20 seconds.
+    /// - Throws: `Failure` if nothing comes for a minute.
     package func readToEnd(pausing pause: Duration = .zero) async throws -> [UInt8] {
         let (bytes, code) = await Self.blocking { [descriptor] in
             var all: [UInt8] = []

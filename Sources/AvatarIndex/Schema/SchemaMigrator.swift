@@ -3,14 +3,14 @@ import AvatarMigrations
 import AvatarReports
 import AvatarSQLite
 
-/// Brings the schema to this program's version, one step a transaction.
+/// Brings the schema to this program's version, one step a transaction; a new index gets all steps in one.
 ///
 /// The version is `PRAGMA user_version`, nothing else. It is read again under the write lock: two processes that open a
 /// new store at once must not both run the first step.
 enum SchemaMigrator {
     /// Applies the steps that the index lacks.
     ///
-    /// - Parameter progress: called before each step and after the last one; never called if no step is pending.
+    /// - Parameter progress: called before each transaction and after the last one; never called if no step is pending.
     /// - Throws: `damagedIndex` if a step does not fit the schema; what SQLite reports. Earlier steps stay applied.
     static func migrate(
         _ connection: Connection,
@@ -19,34 +19,38 @@ enum SchemaMigrator {
     ) throws {
         let applied = try version(connection)
         let pending = steps.filter { $0.version > applied }
-        for (number, step) in pending.enumerated() {
-            progress(WorkProgress(.migrating, .steps, done: number, of: pending.count))
+        guard !pending.isEmpty else { return }
+        // Nothing is kept of a new index that did not get all, and the disk is waited for once.
+        let groups = applied == 0 ? [pending] : pending.map { [$0] }
+        var done = 0
+        for group in groups {
+            progress(WorkProgress(.migrating, .steps, done: done, of: pending.count))
             try Task.checkCancellation()
-            do {
-                try apply(step, to: connection)
-            } catch let error as SQLiteError where error.code.primary == .error {
-                // The SQL fits every index of the version before, so this index is not one.
-                throw AvatarStoreError(
-                    .damagedIndex,
-                    "The index says that it has schema version \(step.version - 1), but step \(step.name) does not fit "
-                        + "it (\(error.message)). Nothing of that step was applied.",
-                    underlying: error
-                )
+            try connection.transaction { _ in
+                for step in group { try perform(step, on: connection) }
             }
+            done += group.count
         }
-        if !pending.isEmpty { progress(WorkProgress(.migrating, .steps, done: pending.count, of: pending.count)) }
+        progress(WorkProgress(.migrating, .steps, done: done, of: pending.count))
     }
 
-    /// Runs one step and sets the version, in one transaction. Does nothing if another process has applied the step
-    /// meanwhile.
+    /// Runs one step and sets the version, within a transaction. Does nothing if another process has applied the step meanwhile.
     ///
-    /// - Throws: an error of SQLite. Nothing of the step is applied then.
-    private static func apply(_ step: Migration, to connection: Connection) throws {
-        try connection.transaction { _ in
+    /// - Throws: an error of SQLite; `damagedIndex` if the step does not fit. Nothing of the step must be kept then.
+    private static func perform(_ step: Migration, on connection: Connection) throws {
+        do {
             guard try version(connection) < step.version else { return }
             try connection.execute(step.sql)
             try connection.execute("PRAGMA application_id = \(SchemaStatus.applicationID)")
             try connection.execute("PRAGMA user_version = \(step.version)")
+        } catch let error as SQLiteError where error.code.primary == .error {
+            // The SQL fits every index of the version before, so this index is not one.
+            throw AvatarStoreError(
+                .damagedIndex,
+                "The index says that it has schema version \(step.version - 1), but step \(step.name) does not fit "
+                    + "it (\(error.message)). Nothing of that step was applied.",
+                underlying: error
+            )
         }
     }
 

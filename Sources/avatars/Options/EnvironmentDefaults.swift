@@ -34,6 +34,8 @@ enum EnvironmentDefaults {
         colours off.
         """
 
+    private static let environment = ProcessInfo.processInfo.environment
+
     /// The name of the variable for `option`, which is given without its dashes.
     private static func name(ofOption option: String) -> String {
         "AVATARS_" + option.uppercased().replacing("-", with: "_")
@@ -42,7 +44,7 @@ enum EnvironmentDefaults {
     /// The variable that overrides a setting of the store, as `NAME=VALUE`; `nil` if the environment has none.
     static func override(ofSetting setting: String) -> String? {
         let name = name(ofOption: setting)
-        let value = ProcessInfo.processInfo.environment[name] ?? ""
+        let value = environment[name] ?? ""
         return names.contains(name) && !value.isEmpty ? "\(name)=\(value)" : nil
     }
 
@@ -56,14 +58,13 @@ enum EnvironmentDefaults {
         /// The option without its dashes, and what the variable must be.
         fileprivate let summary: (option: String, kind: String)
         private let parse: @Sendable (String) -> Value?
+        /// What the environment had at first: each command's options ask several times.
+        private let text: String?
 
         /// The variable for `option`, which is given without its dashes.
         fileprivate init(_ option: String, _ kind: String, _ parse: @escaping @Sendable (String) -> Value?) {
             (name, summary, self.parse) = (EnvironmentDefaults.name(ofOption: option), (option, kind), parse)
-        }
-
-        private var text: String? {
-            ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
+            text = EnvironmentDefaults.environment[name].flatMap { $0.isEmpty ? nil : $0 }
         }
 
         /// The value; `nil` if the variable is absent or malformed, which `check()` reports.
@@ -98,7 +99,8 @@ enum UnknownVariables {
     /// The variables of the package's scripts and tests.
     private static let ofTheSources: Set = [
         "BUILD", "DAV", "DEBIAN_ROOT", "DEBIAN_TEST", "DEVELOPMENT", "FLEET_ROUNDS", "FUZZ", "KDC", "LDAP", "NGINX",
-        "RECORD_INTERFACE", "SEED", "STATES", "TEST_LIMIT", "TEST_RECORDS", "THOROUGH", "TRACE", "WARNINGS_AS_ERRORS",
+        "RECORD_INTERFACE", "SEED", "STATES", "TEST_FOLDER", "TEST_LIMIT", "TEST_RECORDS", "THOROUGH", "TRACE",
+        "WARNINGS_AS_ERRORS",
     ]
 
     /// Prints one warning that names the unknown variables, and the nearest known ones.

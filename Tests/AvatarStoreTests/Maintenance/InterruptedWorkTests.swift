@@ -1,5 +1,6 @@
 import AvatarFiles
 import AvatarMaintenance
+import AvatarSQLite
 import AvatarStore
 import AvatarStoreTesting
 import Foundation
@@ -147,12 +148,32 @@ import Testing
     func migrations() async throws {
         try await BackupPlace.with { place in
             let configuration = AvatarStore.Configuration(directory: place.path("store"))
-            let progress = Self.cancelling(.migrating, at: 1)
+            let golden = URL(filePath: #filePath).appending(path: "../../../AvatarIndexTests/Golden/v1.sql")
+            try FileManager.default.createDirectory(atPath: place.path("store"), withIntermediateDirectories: false)
+            try Connection(path: place.path("store") + "/index.sqlite", access: .readWrite)
+                .execute(String(contentsOf: golden.standardized, encoding: .utf8))
+            let progress = Self.cancelling(.migrating, at: 2)
             await #expect(throws: CancellationError.self) {
                 _ = try await Task { try await AvatarStore.migrate(configuration, progress: progress) }.value
             }
             let half = try AvatarStore.migrationStatus(configuration.layout)
-            #expect(half.schemaVersion == 1 && half.applied.count == 1)
+            #expect(half.schemaVersion == 3 && half.applied.count == 3)
+
+            let status = try await AvatarStore.migrate(configuration)
+            #expect(status.pending.isEmpty)
+        }
+    }
+
+    @Test("a new index has all steps or none")
+    func newIndex() async throws {
+        try await BackupPlace.with { place in
+            let configuration = AvatarStore.Configuration(directory: place.path("store"))
+            let progress = Self.cancelling(.migrating, at: 0)
+            await #expect(throws: CancellationError.self) {
+                _ = try await Task { try await AvatarStore.migrate(configuration, progress: progress) }.value
+            }
+            let none = try AvatarStore.migrationStatus(configuration.layout)
+            #expect(none.schemaVersion == 0 && none.applied.isEmpty)
 
             let status = try await AvatarStore.migrate(configuration)
             #expect(status.pending.isEmpty)

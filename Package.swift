@@ -16,63 +16,86 @@ func trait(_ name: String) -> TargetDependencyCondition? {
     isDevelopment ? nil : .when(traits: standard.contains(name) ? [name, "Standard"] : [name])
 }
 
-let swiftSettings: [SwiftSetting] =
+extension [Target.Dependency] {
+    /// As `+`, with which the compiler does not come to an end in a long literal.
+    func and(_ more: [Target.Dependency]) -> [Target.Dependency] { self + more }
+}
+
+/// A product of another package, which a trait may turn on.
+func product(_ name: String, of package: String, with optional: String? = nil) -> Target.Dependency {
+    .product(name: name, package: package, condition: optional.flatMap(trait))
+}
+
+let httpTypes = product("HTTPTypes", of: "swift-http-types")
+let logging = product("Logging", of: "swift-log")
+let metrics = product("Metrics", of: "swift-metrics")
+let metricsTestKit = product("MetricsTestKit", of: "swift-metrics")
+let deque = product("DequeModule", of: "swift-collections")
+let serviceLifecycle = product("ServiceLifecycle", of: "swift-service-lifecycle")
+let subprocess = product("Subprocess", of: "swift-subprocess")
+let nioCore = product("NIOCore", of: "swift-nio")
+let nioPosix = product("NIOPosix", of: "swift-nio")
+let nioHTTP1 = product("NIOHTTP1", of: "swift-nio")
+let nio = [nioCore, nioHTTP1, nioPosix]
+let nioEmbedded = product("NIOEmbedded", of: "swift-nio")
+let nioSSL = product("NIOSSL", of: "swift-nio-ssl")
+let nioHTTPTypes = product("NIOHTTPTypesHTTP1", of: "swift-nio-extras", with: "Command")
+let argumentParser = product("ArgumentParser", of: "swift-argument-parser", with: "Command")
+let hummingbird = product("Hummingbird", of: "hummingbird", with: "Command")
+let hummingbirdCore = product("HummingbirdCore", of: "hummingbird", with: "Command")
+let openCombine = product("OpenCombine", of: "OpenCombine", with: "OpenCombine")
+
+// Targets that a trait turns on.
+let origin: Target.Dependency = .target(name: "AvatarOrigin", condition: trait("HTTPOrigin"))
+let pango: Target.Dependency = .target(
+    name: "CPango",
+    condition: isDevelopment ? .when(platforms: [.linux]) : .when(platforms: [.linux], traits: ["PlaceholderPNG"])
+)
+let renditions: BuildSettingCondition? = isDevelopment ? nil : .when(traits: ["Renditions"])
+
+/// A library that Linux loads at its first use, because that takes longer than a command that needs none.
+func loaded(_ library: String) -> [LinkerSetting] {
+    let apple: BuildSettingCondition = .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])
+    return [.linkedLibrary(library, apple), .linkedLibrary("dl", .when(platforms: [.linux]))]
+}
+
+let decoders = ["jpeg", "png16", "webp", "webpdemux", "gif", "lcms2", "m"].map {
+    LinkerSetting.linkedLibrary($0, renditions)
+}
+
+let migrations = [
+    "0001_index", "0002_boot", "0003_sync", "0004_changes", "0005_replacing", "0006_durable_files",
+    "0007_last_sync", "0008_pending_batch", "0009_access", "0010_eviction_queue", "0011_contact",
+    "0012_contact_address", "0013_rendition", "0014_ignored_picture", "0015_text_setting",
+    "0016_shared_tier", "0017_over_budget", "0018_failure_message", "0019_host_window", "0020_source",
+    "0021_address_book", "0022_metadata", "0023_contact_word",
+].map { Resource.embedInCode("\($0).sql") }
+
+let base: [Target.Dependency] = ["AvatarCore", "AvatarFoundation"]
+// The libraries below most tests.
+let testing: [Target.Dependency] = [
+    "AvatarCore", "AvatarDigest", "AvatarFiles", "AvatarFileSystem", "AvatarMaintenance", "AvatarProviders",
+    "AvatarSQLite", "AvatarStore", "AvatarStoreTesting", "ProgramRunning",
+]
+
+let products =
     [
-        .swiftLanguageMode(.v6),
-        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-        .enableUpcomingFeature("ExistentialAny"),
-        .enableUpcomingFeature("InternalImportsByDefault"),
-    ] + (warningsAreErrors ? [.treatAllWarnings(as: .error)] : [])
-    + (isDevelopment
-        ? ["HTTPOrigin", "OpenCombine", "PlaceholderPNG", "Renditions", "Command"].map { .define($0) }
-        : standard.map { .define($0, .when(traits: ["Standard"])) })
+        "AvatarStore", "AvatarMaintenance", "AvatarProviders", "AvatarContacts", "AvatarAddressBooks",
+        "AvatarPlaceholder", "AvatarPlaceholderPNG", "AvatarStoreService", "AvatarStoreHTTP", "AvatarStoreS3",
+        "AvatarFrontEnds", "AvatarPublisher", "AvatarRenditions", "AvatarStoreTesting",
+    ].map { Product.library(name: $0, targets: [$0]) }
+    + ["avatars", "avatars-decoder"].map { Product.executable(name: $0, targets: [$0]) }
 
 let package = Package(
     name: "AvatarStore",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
-    products: [
-        .library(name: "AvatarStore", targets: ["AvatarStore"]),
-        .library(name: "AvatarMaintenance", targets: ["AvatarMaintenance"]),
-        .library(name: "AvatarProviders", targets: ["AvatarProviders"]),
-        .library(name: "AvatarContacts", targets: ["AvatarContacts"]),
-        .library(name: "AvatarAddressBooks", targets: ["AvatarAddressBooks"]),
-        .library(name: "AvatarPlaceholder", targets: ["AvatarPlaceholder"]),
-        .library(name: "AvatarPlaceholderPNG", targets: ["AvatarPlaceholderPNG"]),
-        .library(name: "AvatarStoreService", targets: ["AvatarStoreService"]),
-        .library(name: "AvatarStoreHTTP", targets: ["AvatarStoreHTTP"]),
-        .library(name: "AvatarStoreS3", targets: ["AvatarStoreS3"]),
-        .library(name: "AvatarFrontEnds", targets: ["AvatarFrontEnds"]),
-        .library(name: "AvatarPublisher", targets: ["AvatarPublisher"]),
-        .library(name: "AvatarRenditions", targets: ["AvatarRenditions"]),
-        .library(name: "AvatarStoreTesting", targets: ["AvatarStoreTesting"]),
-        .executable(name: "avatars", targets: ["avatars"]),
-        .executable(name: "avatars-decoder", targets: ["avatars-decoder"]),
-    ],
+    products: products,
     traits: [
-        .trait(
-            name: "HTTPOrigin",
-            description:
-                "The store's own origin client on libcurl (libcurl4-openssl-dev). Turn it off to bring your own `OriginClient`."
-        ),
-        .trait(
-            name: "OpenCombine",
-            description: "`AvatarPublisher` where the platform has no Combine. Off, it is not even fetched."
-        ),
-        .trait(
-            name: "PlaceholderPNG",
-            description:
-                "`AvatarPlaceholderPNG`: placeholders as PNG. On Linux it needs Pango and Cairo (libpango1.0-dev)."
-        ),
-        .trait(
-            name: "Renditions",
-            description:
-                "The decoders of the helper `avatars-decoder`. They need libjpeg-turbo, libpng, libwebp, giflib and Little CMS."
-        ),
-        .trait(
-            name: "Command",
-            description:
-                "The program `avatars`. Off, ArgumentParser and Hummingbird are not even fetched; the libraries do not need them."
-        ),
+        .trait(name: "HTTPOrigin", description: "The origin client on libcurl. Off: bring your own `OriginClient`."),
+        .trait(name: "OpenCombine", description: "`AvatarPublisher` where the platform has no Combine."),
+        .trait(name: "PlaceholderPNG", description: "`AvatarPlaceholderPNG`. On Linux it needs libpango1.0-dev."),
+        .trait(name: "Renditions", description: "The decoders of `avatars-decoder`, from libraries of the system."),
+        .trait(name: "Command", description: "The program `avatars`, with ArgumentParser and Hummingbird."),
         .trait(name: "Standard", description: "`HTTPOrigin` and `Command` together."),
         .default(enabledTraits: isDevelopment ? [] : ["Standard"]),
     ],
@@ -85,639 +108,266 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.81.0"),
         .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.34.1"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.30.0"),
-        // Starts the programs of the tests.
         .package(url: "https://github.com/swiftlang/swift-subprocess.git", from: "1.0.2"),
         .package(url: "https://github.com/OpenCombine/OpenCombine.git", from: "0.14.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.0", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
     ],
     targets: [
-        .target(
-            name: "AvatarCore",
-            dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")],
-            swiftSettings: swiftSettings
-        ),
-        // What a host program may bring of its own: the origin client, the shared tier, the maker of renditions. A separate product,
-        // because a program that brings none needs none of their types.
-        .target(
-            name: "AvatarProviders",
-            dependencies: ["AvatarCore", .product(name: "HTTPTypes", package: "swift-http-types")],
-            swiftSettings: swiftSettings
-        ),
+        .target(name: "AvatarCore", dependencies: [httpTypes]),
+        // For host programs that bring an origin client, a shared tier or a maker of renditions of their own.
+        .target(name: "AvatarProviders", dependencies: ["AvatarCore", httpTypes]),
         // Queries, settings and reports of the work of operators. `AvatarMaintenance` re-exports them.
-        .target(name: "AvatarReports", dependencies: ["AvatarCore"], swiftSettings: swiftSettings),
+        .target(name: "AvatarReports", dependencies: ["AvatarCore"]),
         // FoundationEssentials and the C library, re-exported to the modules that need them.
-        .target(name: "AvatarFoundation", swiftSettings: swiftSettings),
-        // The hash functions of the system's OpenSSL.
+        .target(name: "AvatarFoundation"),
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         // SHA-256 and MD5, from CryptoKit or OpenSSL: all that the store needs of a cryptographic library.
-        .target(
-            name: "AvatarDigest",
-            dependencies: [.target(name: "COpenSSL", condition: .when(platforms: [.linux]))],
-            swiftSettings: swiftSettings
-        ),
+        .target(name: "AvatarDigest", dependencies: [.target(name: "COpenSSL", condition: .when(platforms: [.linux]))]),
         // Image formats: recognises them and checks files without decoding a pixel.
-        .target(name: "AvatarImages", dependencies: ["AvatarCore"], swiftSettings: swiftSettings),
-        .target(
-            name: "AvatarMigrations",
-            path: "Migrations",
-            exclude: ["SHA256SUMS"],
-            resources: [
-                .embedInCode("0001_index.sql"), .embedInCode("0002_boot.sql"), .embedInCode("0003_sync.sql"),
-                .embedInCode("0004_changes.sql"),
-                .embedInCode("0005_replacing.sql"), .embedInCode("0006_durable_files.sql"),
-                .embedInCode("0007_last_sync.sql"), .embedInCode("0008_pending_batch.sql"),
-                .embedInCode("0009_access.sql"),
-                .embedInCode("0010_eviction_queue.sql"), .embedInCode("0011_contact.sql"),
-                .embedInCode("0012_contact_address.sql"), .embedInCode("0013_rendition.sql"),
-                .embedInCode("0014_ignored_picture.sql"), .embedInCode("0015_text_setting.sql"),
-                .embedInCode("0016_shared_tier.sql"), .embedInCode("0017_over_budget.sql"),
-                .embedInCode("0018_failure_message.sql"), .embedInCode("0019_host_window.sql"),
-                .embedInCode("0020_source.sql"), .embedInCode("0021_address_book.sql"),
-                .embedInCode("0022_metadata.sql"),
-                .embedInCode("0023_contact_word.sql"),
-            ],
-            swiftSettings: swiftSettings
-        ),
-        // The system's SQLite.
+        .target(name: "AvatarImages", dependencies: ["AvatarCore"]),
+        .target(name: "AvatarMigrations", path: "Migrations", exclude: ["SHA256SUMS"], resources: migrations),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
-        .target(name: "AvatarSQLite", dependencies: ["CSQLite"], swiftSettings: swiftSettings),
+        .target(name: "AvatarSQLite", dependencies: ["CSQLite"]),
         .target(
             name: "AvatarIndex",
-            dependencies: [
-                "AvatarReports",
-                "AvatarCore",
-                "AvatarFileSystem",
-                "AvatarFoundation",
-                "AvatarMigrations",
-                "AvatarSQLite",
-            ],
-            swiftSettings: swiftSettings
+            dependencies: base.and(["AvatarFileSystem", "AvatarMigrations", "AvatarReports", "AvatarSQLite"])
         ),
         // System calls that Swift's Glibc module does not import, and the program's arguments.
         .target(name: "CAvatarSystem"),
         // Every call by which a store uses files.
-        .target(
-            name: "AvatarFileSystem",
-            dependencies: ["AvatarCore", "AvatarFoundation", "CAvatarSystem"],
-            swiftSettings: swiftSettings
-        ),
+        .target(name: "AvatarFileSystem", dependencies: base.and(["CAvatarSystem"])),
         .target(
             name: "AvatarFiles",
-            dependencies: [
-                "AvatarCore",
-                "AvatarFileSystem",
-                "AvatarFoundation",
-                "AvatarImages",
-                "CAvatarSystem",
-                "AvatarDigest",
-            ],
-            swiftSettings: swiftSettings
+            dependencies: base.and(["AvatarDigest", "AvatarFileSystem", "AvatarImages", "CAvatarSystem"])
         ),
         // What both origin clients share: rules for hosts, addresses and proxies, redirects, name lookup. No sockets.
-        .target(
-            name: "AvatarOriginRules",
-            dependencies: [
-                "AvatarProviders",
-                "AvatarCore", "AvatarFoundation", "CAvatarSystem",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-            ],
-            swiftSettings: swiftSettings
-        ),
-        // The system's libcurl.
-        .systemLibrary(
-            name: "CCurl",
-            providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]
-        ),
+        .target(name: "AvatarOriginRules", dependencies: base.and(["AvatarProviders", "CAvatarSystem", httpTypes])),
+        .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
         // The calls of libcurl that Swift cannot import, and its callbacks.
-        // On Linux the first request loads the library, because that takes longer than a command that sends none.
-        .target(
-            name: "CAvatarCurl",
-            dependencies: ["CCurl"],
-            linkerSettings: [
-                .linkedLibrary("curl", .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
-                .linkedLibrary("dl", .when(platforms: [.linux])),
-            ]
-        ),
+        .target(name: "CAvatarCurl", dependencies: ["CCurl"], linkerSettings: loaded("curl")),
         .target(
             name: "AvatarOrigin",
-            dependencies: [
-                "AvatarProviders",
-                "AvatarCore",
-                "AvatarFoundation",
-                "AvatarOriginRules",
-                "CAvatarCurl",
-                "CAvatarSystem",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-            ],
-            swiftSettings: swiftSettings
+            dependencies: base.and(["AvatarOriginRules", "AvatarProviders", "CAvatarCurl", "CAvatarSystem", httpTypes])
         ),
         // Changes index and files together: publishing, eviction, deletion, and what a dead process left.
         .target(
             name: "AvatarWriter",
-            dependencies: [
-                "AvatarReports",
-                "AvatarCore",
-                "AvatarIndex",
-                "AvatarFileSystem",
-                "AvatarFiles",
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: swiftSettings
+            dependencies: ["AvatarCore", "AvatarFiles", "AvatarFileSystem", "AvatarIndex", "AvatarReports", logging]
         ),
         // Decodes content codings of responses, although no request asks for one.
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "AvatarStore",
-            dependencies: [
-                "AvatarProviders",
-                "AvatarReports",
-                "AvatarCore",
-                "AvatarFoundation",
-                "AvatarImages",
-                "AvatarIndex",
-                "AvatarFileSystem",
-                "AvatarFiles",
-                "AvatarWriter",
-                "CZlib",
-                .target(name: "AvatarOrigin", condition: trait("HTTPOrigin")),
-                "AvatarDigest",
-                .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
-            ],
-            swiftSettings: swiftSettings
+            dependencies: base.and([
+                "AvatarDigest", "AvatarFiles", "AvatarFileSystem", "AvatarImages", "AvatarIndex", "AvatarProviders",
+                "AvatarReports", "AvatarWriter", "CZlib", origin, deque, httpTypes, logging, metrics,
+            ])
         ),
-        // The work of operators on a store: backup, export, import, settings, statistics, diagnosis. A separate product, because a service
-        // that embeds the store needs none of it.
+        // The work of operators on a store: backup, export, import, settings, statistics, diagnosis. A service needs none of it.
         .target(
             name: "AvatarMaintenance",
-            dependencies: [
-                "AvatarProviders",
-                "AvatarReports",
-                "AvatarCore", "AvatarFileSystem", "AvatarFiles", "AvatarFoundation", "AvatarImages", "AvatarIndex",
-                "AvatarStore",
-                "AvatarWriter",
-                .target(name: "AvatarOrigin", condition: trait("HTTPOrigin")),
-            ],
-            swiftSettings: swiftSettings
+            dependencies: base.and([
+                "AvatarFiles", "AvatarFileSystem", "AvatarImages", "AvatarIndex", "AvatarProviders", "AvatarReports",
+                "AvatarStore", "AvatarWriter", origin,
+            ])
         ),
         // The periodic sync for services. A separate product, because only services need the lifecycle package.
-        .target(
-            name: "AvatarStoreService",
-            dependencies: [
-                "AvatarStore",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: swiftSettings
-        ),
-        // The store over HTTP, as answers to requests. A separate product and without a server, so that a host program uses
-        // the server that it has.
+        .target(name: "AvatarStoreService", dependencies: ["AvatarStore", logging, serviceLifecycle]),
+        // The store over HTTP, as answers to requests. It has no server, so that a host program uses its own.
         .target(
             name: "AvatarStoreHTTP",
-            dependencies: [
-                "AvatarMaintenance",
-                "AvatarStore",
-                "AvatarCore",
-                "AvatarFoundation",
-                "AvatarPlaceholder",
-                "AvatarDigest",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            resources: [.embedInCode("openapi.json")],
-            swiftSettings: swiftSettings
+            dependencies: base.and([
+                "AvatarDigest", "AvatarMaintenance", "AvatarPlaceholder", "AvatarStore", httpTypes, logging,
+                serviceLifecycle,
+            ]),
+            resources: [.embedInCode("openapi.json")]
         ),
         // A shared tier in a bucket of an S3-compatible object store. A separate product, because it needs libcurl.
         .target(
             name: "AvatarStoreS3",
-            dependencies: [
-                "AvatarProviders",
-                "AvatarCore", "AvatarFoundation", "AvatarOrigin", "AvatarOriginRules", "CAvatarCurl", "AvatarDigest",
-            ],
-            swiftSettings: swiftSettings
+            dependencies: base.and([
+                "AvatarDigest", "AvatarOrigin", "AvatarOriginRules", "AvatarProviders", "CAvatarCurl",
+            ])
         ),
         // Image types for application code: observable objects, decodable values and batches on one store.
-        .target(
-            name: "AvatarFrontEnds",
-            dependencies: [
-                "AvatarStore",
-                "AvatarPlaceholder",
-                .product(name: "DequeModule", package: "swift-collections"),
-            ],
-            swiftSettings: swiftSettings
-        ),
-        // A separate product, because without Combine it needs OpenCombine, which no other product uses.
-        .target(
-            name: "AvatarPublisher",
-            dependencies: [
-                "AvatarStore",
-                .product(name: "OpenCombine", package: "OpenCombine", condition: trait("OpenCombine")),
-            ],
-            swiftSettings: swiftSettings
-        ),
-        .target(
-            name: "AvatarContacts",
-            dependencies: ["AvatarCore", "AvatarFoundation", "AvatarImages", "AvatarDigest"],
-            swiftSettings: swiftSettings
-        ),
-        // The pull reader of the system's libxml2, which the first use loads.
-        .target(
-            name: "CAvatarXML",
-            linkerSettings: [
-                .linkedLibrary("xml2", .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
-                .linkedLibrary("dl", .when(platforms: [.linux])),
-            ]
-        ),
+        .target(name: "AvatarFrontEnds", dependencies: ["AvatarPlaceholder", "AvatarStore", deque]),
+        // A separate product, because only it needs OpenCombine where the platform has no Combine.
+        .target(name: "AvatarPublisher", dependencies: ["AvatarStore", openCombine]),
+        .target(name: "AvatarContacts", dependencies: base.and(["AvatarDigest", "AvatarImages"])),
+        // The pull reader of the system's libxml2.
+        .target(name: "CAvatarXML", linkerSettings: loaded("xml2")),
         // Address books on CardDAV servers, as sources of a sync. A separate product, because it needs libcurl and libxml2.
         .target(
             name: "AvatarAddressBooks",
-            dependencies: [
-                "AvatarProviders",
-                "AvatarContacts", "AvatarCore", "AvatarFiles", "AvatarFoundation", "AvatarIndex", "AvatarOrigin",
-                "AvatarOriginRules", "AvatarStore",
-                "CAvatarXML",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-            ],
-            swiftSettings: swiftSettings
+            dependencies: base.and([
+                "AvatarContacts", "AvatarFiles", "AvatarIndex", "AvatarOrigin", "AvatarOriginRules", "AvatarProviders",
+                "AvatarStore", "CAvatarXML", httpTypes,
+            ])
         ),
         // Placeholders for contacts without a picture. It has no dependencies, so a front end can use it alone.
-        .target(name: "AvatarPlaceholder", swiftSettings: swiftSettings),
+        .target(name: "AvatarPlaceholder"),
         // Placeholders as PNG. A separate product, because text in all scripts needs the system's text libraries.
-        .target(
-            name: "AvatarPlaceholderPNG",
-            dependencies: [
-                "AvatarPlaceholder",
-                .target(
-                    name: "CPango",
-                    condition: isDevelopment
-                        ? .when(platforms: [.linux]) : .when(platforms: [.linux], traits: ["PlaceholderPNG"])
-                ),
-            ],
-            swiftSettings: swiftSettings
-        ),
+        .target(name: "AvatarPlaceholderPNG", dependencies: ["AvatarPlaceholder", pango]),
         .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
         // Decodes pictures with the system's libraries. Only the helper links it, and runs it in a sandbox.
         .target(
             name: "CAvatarDecoder",
-            cSettings: [
-                isDevelopment
-                    ? .define("AVATAR_RENDITIONS") : .define("AVATAR_RENDITIONS", .when(traits: ["Renditions"]))
-            ],
-            linkerSettings: ["jpeg", "png16", "webp", "webpdemux", "gif", "lcms2", "m"].map { library in
-                isDevelopment ? .linkedLibrary(library) : .linkedLibrary(library, .when(traits: ["Renditions"]))
-            }
+            cSettings: [.define("AVATAR_RENDITIONS", renditions)],
+            linkerSettings: decoders
         ),
         .executableTarget(name: "avatars-decoder", dependencies: ["CAvatarDecoder"], path: "Sources/avatars-decoder"),
         // Makes renditions with the helper. It decodes nothing itself and links no decoder.
         .target(
             name: "AvatarRenditions",
-            dependencies: ["AvatarProviders", "AvatarCore", "AvatarImages", "CAvatarSystem"],
-            swiftSettings: swiftSettings
+            dependencies: ["AvatarCore", "AvatarImages", "AvatarProviders", "CAvatarSystem"]
         ),
-        // An HTTP origin on loopback and sample images, for tests and `avatars demo`. No product: `AvatarStoreTesting`
-        // re-exports it.
-        .target(
-            name: "AvatarLoopback",
-            dependencies: [
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            swiftSettings: swiftSettings
-        ),
+        // An HTTP origin on loopback and sample images, for tests and `avatars demo`. `AvatarStoreTesting` re-exports it.
+        .target(name: "AvatarLoopback", dependencies: nio),
         .target(
             name: "AvatarStoreTesting",
             dependencies: [
-                "AvatarProviders",
-                "AvatarMaintenance", "AvatarStore", "AvatarFiles", "AvatarFileSystem", "AvatarFoundation",
-                "AvatarLoopback", "CAvatarSystem", "CSQLite",
-            ],
-            swiftSettings: swiftSettings
+                "AvatarFiles", "AvatarFileSystem", "AvatarFoundation", "AvatarLoopback", "AvatarMaintenance",
+                "AvatarProviders", "AvatarStore", "CAvatarSystem", "CSQLite",
+            ]
         ),
         .executableTarget(
             name: "avatars",
             dependencies: [
-                "AvatarProviders",
-                "AvatarMaintenance",
-                "AvatarStore",
-                "AvatarAddressBooks",
-                "AvatarContacts",
-                "AvatarFoundation",
-                "AvatarPlaceholder",
-                "AvatarStoreHTTP",
-                "AvatarStoreS3",
-                "AvatarRenditions",
-                "AvatarLoopback",
-                "CAvatarSystem",
-                "CSQLite",
-                .product(
-                    name: "ArgumentParser",
-                    package: "swift-argument-parser",
-                    condition: trait("Command")
-                ),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "HummingbirdCore", package: "hummingbird", condition: trait("Command")),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: swiftSettings
+                "AvatarAddressBooks", "AvatarContacts", "AvatarFoundation", "AvatarLoopback", "AvatarMaintenance",
+                "AvatarPlaceholder", "AvatarProviders", "AvatarRenditions", "AvatarStore", "AvatarStoreHTTP",
+                "AvatarStoreS3", "CAvatarSystem", "CSQLite", argumentParser, httpTypes, hummingbirdCore, logging,
+                serviceLifecycle,
+            ].and(nio)
         ),
-        .testTarget(
-            name: "AvatarCoreTests",
-            dependencies: ["AvatarReports", "AvatarCore", .product(name: "HTTPTypes", package: "swift-http-types")],
-            swiftSettings: swiftSettings
-        ),
-        .testTarget(name: "AvatarDigestTests", dependencies: ["AvatarDigest"], swiftSettings: swiftSettings),
+        .testTarget(name: "AvatarCoreTests", dependencies: ["AvatarCore", "AvatarReports", httpTypes]),
+        .testTarget(name: "AvatarDigestTests", dependencies: ["AvatarDigest"]),
         .testTarget(
             name: "AvatarImagesTests",
-            dependencies: ["AvatarImages", "AvatarCore"],
-            resources: [.copy("Fixtures")],
-            swiftSettings: swiftSettings
+            dependencies: ["AvatarCore", "AvatarImages"],
+            resources: [.copy("Fixtures")]
         ),
-        .testTarget(name: "AvatarSQLiteTests", dependencies: ["AvatarSQLite"], swiftSettings: swiftSettings),
+        .testTarget(name: "AvatarSQLiteTests", dependencies: ["AvatarSQLite"]),
         .testTarget(
             name: "AvatarIndexTests",
             dependencies: [
-                "AvatarReports",
-                "AvatarFileSystem",
-                "AvatarIndex",
-                "AvatarMigrations",
-                "AvatarSQLite",
-                "CSQLite",
-                "AvatarDigest", "ProgramRunning",
+                "AvatarDigest", "AvatarFileSystem", "AvatarIndex", "AvatarMigrations", "AvatarReports", "AvatarSQLite",
+                "CSQLite", "ProgramRunning",
             ],
-            resources: [.copy("Golden")],
-            swiftSettings: swiftSettings
+            resources: [.copy("Golden")]
         ),
-        .testTarget(
-            name: "AvatarFilesTests",
-            dependencies: [
-                "AvatarFileSystem", "AvatarFiles", "AvatarImages", "AvatarStoreTesting", "AvatarDigest",
-                "ProgramRunning",
-            ],
-            swiftSettings: swiftSettings
-        ),
+        .testTarget(name: "AvatarFilesTests", dependencies: testing.and(["AvatarImages"])),
         .testTarget(
             name: "AvatarOriginTests",
-            dependencies: [
-                "AvatarProviders",
-                "AvatarOrigin", "AvatarOriginRules", "AvatarStoreTesting", "ProgramRunning",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ],
-            swiftSettings: swiftSettings
+            dependencies: testing.and(["AvatarOrigin", "AvatarOriginRules", httpTypes, nioCore, nioPosix, nioSSL])
         ),
-        .testTarget(
-            name: "AvatarContactsTests",
-            dependencies: ["AvatarContacts"],
-            resources: [.copy("Samples")],
-            swiftSettings: swiftSettings
-        ),
-        .testTarget(
-            name: "AvatarPlaceholderTests",
-            dependencies: ["AvatarPlaceholder"],
-            swiftSettings: swiftSettings
-        ),
+        .testTarget(name: "AvatarContactsTests", dependencies: ["AvatarContacts"], resources: [.copy("Samples")]),
+        .testTarget(name: "AvatarPlaceholderTests", dependencies: ["AvatarPlaceholder"]),
         .testTarget(
             name: "AvatarPlaceholderPNGTests",
-            dependencies: [
-                "AvatarPlaceholder", "AvatarPlaceholderPNG", "AvatarCore", "AvatarImages",
-                .target(
-                    name: "CPango",
-                    condition: isDevelopment
-                        ? .when(platforms: [.linux]) : .when(platforms: [.linux], traits: ["PlaceholderPNG"])
-                ),
-            ],
-            swiftSettings: swiftSettings
+            dependencies: ["AvatarCore", "AvatarImages", "AvatarPlaceholder", "AvatarPlaceholderPNG", pango]
         ),
         .testTarget(
             name: "AvatarAddressBooksTests",
-            dependencies: [
-                "AvatarMaintenance",
-                "AvatarAddressBooks", "AvatarCore", "AvatarFiles", "AvatarOriginRules", "AvatarStore",
-                "AvatarStoreTesting",
-                "ProgramRunning",
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: swiftSettings
+            dependencies: testing.and(["AvatarAddressBooks", "AvatarOriginRules", logging])
         ),
         // The dependency builds the helper; the tests find it beside their own program.
         .testTarget(
             name: "AvatarRenditionsTests",
-            dependencies: [
-                "AvatarProviders",
-                "AvatarRenditions", "AvatarCore", "AvatarImages", "AvatarStoreTesting", "CZlib", "ProgramRunning",
-                "avatars-decoder",
-            ],
+            dependencies: testing.and(["AvatarImages", "AvatarRenditions", "avatars-decoder", "CZlib"]),
             path: "Tests/Renditions",
-            resources: [.copy("Fixtures")],
-            swiftSettings: swiftSettings
+            resources: [.copy("Fixtures")]
         ),
         .testTarget(
             name: "AvatarStoreTests",
-            dependencies: [
-                "AvatarProviders",
-                "AvatarMaintenance",
-                "AvatarStore", "AvatarContacts", "AvatarSQLite", "AvatarStoreService", "AvatarStoreTesting",
-                "AvatarWriter",
-                "CZlib",
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "MetricsTestKit", package: "swift-metrics"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: swiftSettings
+            dependencies: testing.and([
+                "AvatarContacts", "AvatarStoreService", "AvatarWriter", "CZlib", metrics, metricsTestKit,
+                serviceLifecycle,
+            ])
         ),
-        .testTarget(
-            name: "AvatarStoreHTTPTests",
-            dependencies: [
-                "AvatarProviders",
-                "AvatarMaintenance",
-                "AvatarStoreHTTP", "AvatarSQLite", "AvatarStore", "AvatarStoreTesting",
-                "AvatarDigest",
-                "ProgramRunning",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-            ],
-            swiftSettings: swiftSettings
-        ),
-        .testTarget(
-            name: "AvatarStoreS3Tests",
-            dependencies: [
-                "AvatarProviders",
-                "AvatarMaintenance",
-                "AvatarStoreS3", "AvatarCore", "AvatarStore", "AvatarStoreTesting", "ProgramRunning",
-                "AvatarDigest",
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: swiftSettings
-        ),
+        .testTarget(name: "AvatarStoreHTTPTests", dependencies: testing.and(["AvatarStoreHTTP", httpTypes])),
+        .testTarget(name: "AvatarStoreS3Tests", dependencies: testing.and(["AvatarStoreS3", logging])),
         .testTarget(
             name: "AvatarFrontEndsTests",
-            dependencies: ["AvatarMaintenance", "AvatarFrontEnds", "AvatarStore", "AvatarStoreTesting"],
-            resources: [.copy("Pictures")],
-            swiftSettings: swiftSettings
+            dependencies: testing.and(["AvatarFrontEnds"]),
+            resources: [.copy("Pictures")]
         ),
         .testTarget(
             name: "AvatarPublisherTests",
-            dependencies: [
-                "AvatarPublisher", "AvatarFrontEnds", "AvatarStoreTesting",
-                .product(name: "OpenCombine", package: "OpenCombine", condition: trait("OpenCombine")),
-            ],
-            swiftSettings: swiftSettings
+            dependencies: testing.and(["AvatarFrontEnds", "AvatarPublisher", openCombine])
         ),
         // Runs the built program and its servers, for tests that observe it from outside.
         .target(
             name: "ProgramRunning",
-            dependencies: [
-                "AvatarDigest", "AvatarStoreTesting",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-            ],
-            path: "Tests/ProgramRunning",
-            swiftSettings: swiftSettings
+            dependencies: ["AvatarDigest", "AvatarStoreTesting", nioCore, nioPosix, subprocess],
+            path: "Tests/ProgramRunning"
         ),
         .testTarget(
             name: "CommandTests",
-            dependencies: [
-                "AvatarMaintenance",
-                "avatars", "AvatarContacts", "AvatarSQLite", "AvatarStore", "AvatarStoreHTTP", "AvatarStoreTesting",
-                "ProgramRunning",
-                "AvatarDigest",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(
-                    name: "ArgumentParser",
-                    package: "swift-argument-parser",
-                    condition: trait("Command")
-                ),
-            ],
-            path: "Tests/Commands",
-            swiftSettings: swiftSettings
+            dependencies: testing.and(nio).and([
+                "AvatarContacts", "avatars", "AvatarStoreHTTP", argumentParser, logging, nioEmbedded, serviceLifecycle,
+            ]),
+            path: "Tests/Commands"
         ),
         // The program and the store against nginx, through proxies and without a network.
         .testTarget(
             name: "NetworkTests",
-            dependencies: [
-                "AvatarMaintenance",
-                "avatars", "AvatarStoreTesting", "ProgramRunning",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            path: "Tests/Network",
-            swiftSettings: swiftSettings
+            dependencies: testing.and(["avatars", nioCore, nioPosix]),
+            path: "Tests/Network"
         ),
         .testTarget(
             name: "InterfaceTests",
-            dependencies: [
-                "AvatarMaintenance",
-                "AvatarStore", "AvatarStoreHTTP", "AvatarStoreService", "AvatarContacts", "AvatarAddressBooks",
-                "AvatarPlaceholder",
-                "AvatarPlaceholderPNG", "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreS3", "AvatarStoreTesting",
-                "AvatarRenditions",
-                "ProgramRunning",
-                .target(name: "AvatarOrigin", condition: trait("HTTPOrigin")),
-            ],
+            dependencies: testing.and([
+                "AvatarAddressBooks", "AvatarContacts", "AvatarFrontEnds", "AvatarPlaceholder", "AvatarPlaceholderPNG",
+                "AvatarPublisher", "AvatarRenditions", "AvatarStoreHTTP", "AvatarStoreS3", "AvatarStoreService", origin,
+            ]),
             path: "Tests/Interface",
-            exclude: ["Recorded"],
-            swiftSettings: swiftSettings
+            exclude: ["Recorded"]
         ),
         // Compares the pages with the examples that are compiled, runs their commands, and checks the picture of the modules.
         .testTarget(
             name: "DocumentationTests",
-            dependencies: [
-                "AvatarMaintenance",
-                "avatars", "AvatarSQLite", "AvatarStore", "AvatarContacts", "AvatarStoreTesting", "ProgramRunning",
-            ],
-            path: "Tests/Documentation",
-            swiftSettings: swiftSettings
+            dependencies: testing.and(["AvatarContacts", "avatars"]),
+            path: "Tests/Documentation"
         ),
         // The examples of the pages, compiled as in another package and run.
         .testTarget(
             name: "PageExampleTests",
             dependencies: [
-                "AvatarProviders",
-                "AvatarMaintenance",
-                "AvatarStore", "AvatarStoreHTTP", "AvatarStoreService", "AvatarAddressBooks", "AvatarContacts",
-                "AvatarFrontEnds", "AvatarPublisher", "AvatarStoreTesting",
-                .product(name: "OpenCombine", package: "OpenCombine", condition: trait("OpenCombine")),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird", condition: trait("Command")),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(
-                    name: "NIOHTTPTypesHTTP1",
-                    package: "swift-nio-extras",
-                    condition: trait("Command")
-                ),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                "AvatarAddressBooks", "AvatarContacts", "AvatarFrontEnds", "AvatarMaintenance", "AvatarProviders",
+                "AvatarPublisher", "AvatarStore", "AvatarStoreHTTP", "AvatarStoreService", "AvatarStoreTesting",
+                httpTypes, hummingbird, logging, nioCore, nioHTTP1, nioHTTPTypes, nioPosix, openCombine,
+                serviceLifecycle,
             ],
             path: "Tests/PageExamples",
-            packageAccess: false,
-            swiftSettings: swiftSettings
+            packageAccess: false
         ),
         // The built program observed from outside: its system calls, a full disk, a power loss.
-        .testTarget(
-            name: "DurabilityTests",
-            dependencies: [
-                "AvatarMaintenance",
-                "avatars", "AvatarSQLite", "AvatarStoreTesting", "ProgramRunning",
-                "AvatarDigest",
-            ],
-            path: "Tests/Durability",
-            swiftSettings: swiftSettings
-        ),
+        .testTarget(name: "DurabilityTests", dependencies: testing.and(["avatars"]), path: "Tests/Durability"),
         // The operations of the fault campaign, shared by its worker processes and its tests.
         .target(
             name: "Workload",
             dependencies: [
-                "AvatarProviders",
-                "AvatarMaintenance",
-                "AvatarStore", "AvatarFileSystem", "AvatarStoreTesting", "AvatarDigest",
+                "AvatarDigest", "AvatarFileSystem", "AvatarMaintenance", "AvatarProviders", "AvatarStore",
+                "AvatarStoreTesting",
             ],
-            path: "Tests/Workload",
-            swiftSettings: swiftSettings
+            path: "Tests/Workload"
         ),
         // A worker process that uses a store until a test kills it.
         .executableTarget(
             name: "StoreWorker",
-            dependencies: ["Workload", "AvatarFileSystem", "AvatarStoreTesting"],
-            path: "Tests/StoreWorker",
-            swiftSettings: swiftSettings
+            dependencies: ["AvatarFileSystem", "AvatarStoreTesting", "Workload"],
+            path: "Tests/StoreWorker"
         ),
         .testTarget(
             name: "SimulationTests",
-            dependencies: [
-                "AvatarProviders",
-                "Workload", "ProgramRunning", "AvatarFiles", "AvatarFileSystem", "AvatarFoundation",
-                .product(name: "Logging", package: "swift-log"),
-                "AvatarMaintenance", "AvatarSQLite", "AvatarStore", "AvatarStoreTesting",
-            ],
-            path: "Tests/Simulation",
-            swiftSettings: swiftSettings
+            dependencies: testing.and(["AvatarFoundation", "Workload", logging]),
+            path: "Tests/Simulation"
         ),
         .testTarget(
             name: "CampaignTests",
-            dependencies: [
-                "AvatarMaintenance",
-                "StoreWorker", "Workload", "ProgramRunning", "AvatarSQLite", "AvatarStore", "AvatarStoreTesting",
-            ],
-            path: "Tests/Campaign",
-            swiftSettings: swiftSettings
+            dependencies: testing.and(["StoreWorker", "Workload"]),
+            path: "Tests/Campaign"
         ),
     ]
 )
@@ -725,11 +375,25 @@ let package = Package(
 // The tests need all optional code.
 if !isDevelopment { package.targets.removeAll { $0.isTest } }
 
-// The tests start thousands of programs and lose power thousands of times, for which unoptimised code takes twice as long. Their
-// own code is the smaller part of that, and the larger part of a build. A debugger wants AVATARS_DEVELOPMENT=debug.
-if isDevelopment, Context.environment["AVATARS_DEVELOPMENT"] != "debug" {
-    for target in package.targets
-    where target.name == "SimulationTests" || !target.isTest && target.path?.hasPrefix("Tests/") != true {
+let swiftSettings: [SwiftSetting] =
+    [.swiftLanguageMode(.v6)]
+    + ["NonisolatedNonsendingByDefault", "ExistentialAny", "InternalImportsByDefault"].map {
+        .enableUpcomingFeature($0)
+    }
+    + (warningsAreErrors ? [.treatAllWarnings(as: .error)] : [])
+    + (isDevelopment
+        ? ["HTTPOrigin", "OpenCombine", "PlaceholderPNG", "Renditions", "Command"].map { .define($0) }
+        : standard.map { .define($0, .when(traits: ["Standard"])) })
+
+for target in package.targets
+where target.type != .system && !target.name.hasPrefix("CAvatar") && target.name != "avatars-decoder" {
+    target.swiftSettings = swiftSettings
+    // The tests start thousands of programs and lose power thousands of times, for which unoptimised code takes twice as long. Their
+    // own code is the smaller part of that, and the larger part of a build. A debugger wants AVATARS_DEVELOPMENT=debug.
+    let isOfTheTests = target.isTest || target.path?.hasPrefix("Tests/") == true
+    if isDevelopment, Context.environment["AVATARS_DEVELOPMENT"] != "debug",
+        !isOfTheTests || target.name == "SimulationTests"
+    {
         target.swiftSettings? += [.unsafeFlags(["-O"], .when(configuration: .debug))]
     }
 }

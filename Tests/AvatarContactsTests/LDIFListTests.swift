@@ -130,9 +130,10 @@ struct LDIFListTests {
         let text = "dn: uid=a\nuid: a\njpegPhoto:: \(photo)\n\ndn: uid=b\nuid: b\n"
         func ids(limit: Int) throws -> [String?] {
             let source = ListSource(name: "people", bytes: Array(text.utf8))
-            var (splitter, decoder) = (LDIFSplitter(cursor: ListCursor(source: source), limit: limit), RecordDecoder())
+            var splitter = LDIFSplitter(cursor: ListCursor(source: source), limit: limit)
+            var earlier = EarlierRecords()
             var ids: [String?] = []
-            while let record = try splitter.next() { ids.append(decoder.record(from: record).id) }
+            while let record = try splitter.next() { ids.append(record.contact(after: &earlier).id) }
             return ids
         }
         #expect(try ids(limit: 100) == [nil, "b"])

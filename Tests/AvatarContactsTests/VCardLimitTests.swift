@@ -32,7 +32,7 @@ struct VCardLimitTests {
         )
         var records: [RawRecord] = []
         while let record = try splitter.next() { records.append(record) }
-        guard records.count == 3, case .card = records[0], case .card = records[2] else { return "something else" }
+        guard records.count == 3, case .whole = records[0], case .whole = records[2] else { return "something else" }
         guard case .unreadable(4, let reason) = records[1] else { return nil }
         return reason
     }

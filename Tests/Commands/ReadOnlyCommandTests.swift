@@ -120,7 +120,7 @@ import Testing
 
     /// The writer is a sync that has stored pictures and waits for more; its write-ahead log is not checkpointed.
     @Test func readOnlyCommandsWorkBesideALiveWriter() async throws {
-        let slow = try await SlowOrigin.start()
+        let slow = try await SlowOrigin.start(dripping: true)
         do {
             let workplace = try Workplace()
             try FileManager.default.createDirectory(

@@ -4,41 +4,10 @@ import Testing
 /// The picture of the modules agrees with the package's manifest and with the imports.
 @Suite(.timeLimit(.minutes(5)))
 struct ArchitectureTests {
-    /// A target of the manifest.
-    private struct Target {
-        let name: String
-        /// The folder of its sources.
-        let path: String
-        /// Its dependencies in this package.
-        let targets: Set<String>
-        /// Its dependencies in other packages.
-        let products: Set<String>
-    }
-
     /// The targets of the program and the library, without test targets.
-    private static func targets() throws -> [Target] {
-        let manifest = try Page("Package.swift").text
-        let declarations = manifest.matches(
-            of: /\n        \.(?<kind>\w+)\(\s*name: "(?<name>[\w-]+)"(?<rest>(?s:.*?))(?=\n        [.\/\]]|\n    \])/
-        )
-        let targets = declarations.filter { $0.kind.lowercased().hasSuffix("target") || $0.kind == "systemLibrary" }
-        let names = targets.map { String($0.name) }
-        return targets.compactMap { declaration in
-            let rest = declaration.rest
-            let path = rest.firstMatch(of: /path: "([^"]+)"/).map { String($0.1) } ?? "Sources/\(declaration.name)"
-            guard declaration.kind != "testTarget", !path.hasPrefix("Tests/") else { return nil }
-            let dependencies =
-                rest.firstMatch(of: /dependencies: (\[(?s:.*?)\]),\s*(?:path|swiftSettings|linkerSettings)/)?.1 ?? ""
-            let products = dependencies.matches(of: /\.product\(\s*name: "(\w+)"/).map { String($0.1) }
-            let words = dependencies.replacing(/\.product\([^)]*\)/, with: "").matches(of: /"([\w-]+)"/).map {
-                String($0.1)
-            }
-            return Target(
-                name: String(declaration.name),
-                path: path,
-                targets: Set(words).intersection(names),
-                products: Set(products)
-            )
+    private static var targets: [Manifest.Target] {
+        get async throws {
+            try await Manifest.loaded.targets.filter { $0.type != "test" && !$0.path.hasPrefix("Tests/") }
         }
     }
 
@@ -60,22 +29,22 @@ struct ArchitectureTests {
         return Set(picture.filter { $0.contains("-->") })
     }
 
-    @Test func thePictureShowsTheManifest() throws {
-        let targets = try Self.targets()
+    @Test func thePictureShowsTheManifest() async throws {
+        let targets = try await Self.targets
         #expect(targets.count == 39)
         let declared = targets.flatMap { target in target.targets.map { "\(target.name) --> \($0)" } }
         #expect(try Self.arrows().subtracting(declared).sorted() == [], "not in the manifest")
         #expect(try Set(declared).subtracting(Self.arrows()).sorted() == [], "not in the picture")
     }
 
-    @Test func theManifestListsTheImports() throws {
+    @Test func theManifestListsTheImports() async throws {
         let system: Set = [
             "Combine", "CoreGraphics", "CoreText", "CryptoKit", "Darwin", "Dispatch", "Foundation",
             "FoundationEssentials", "Glibc", "ImageIO", "Observation",
             "SwiftUI", "Synchronization",
         ]
         // Targets in C have no imports.
-        let targets = try Self.targets().filter { !$0.name.hasPrefix("CAvatar") && $0.name != "avatars-decoder" }
+        let targets = try await Self.targets.filter { !$0.name.hasPrefix("CAvatar") && $0.name != "avatars-decoder" }
         for target in targets where !target.targets.union(target.products).isEmpty {
             let imports = try Self.imports(in: target.path).subtracting(system)
             #expect(imports == target.targets.union(target.products), "\(target.name)")
@@ -100,13 +69,14 @@ struct ArchitectureTests {
     }
 
     /// The first rule on the page.
-    @Test func indexFilesAndOriginAreIndependent() throws {
+    @Test func indexFilesAndOriginAreIndependent() async throws {
         let worlds = ["AvatarIndex", "AvatarFiles", "AvatarOrigin"]
         for world in worlds {
             let imports = try Self.imports(in: "Sources/" + world)
             #expect(imports.isDisjoint(with: worlds))
         }
-        #expect(try Self.imports(in: "Sources/AvatarCore").isDisjoint(with: Self.targets().map(\.name)))
+        let names = try await Self.targets.map(\.name)
+        #expect(try Self.imports(in: "Sources/AvatarCore").isDisjoint(with: names))
     }
 
     /// Planner, fetches and writer know the shared tier by `AnswerSource` and `AnswerSink` alone.
@@ -177,14 +147,14 @@ struct ArchitectureTests {
         #expect(users == ["Sources/AvatarFrontEnds/MemoryCache.swift"])
     }
 
-    @Test func eachModuleIsInTheTable() throws {
+    @Test func eachModuleIsInTheTable() async throws {
         let page = try Page("docs/ARCHITECTURE.md")
         let named =
             page.tableRows.flatMap { $0[0].quotedWords } + [
                 "CAvatarCurl", "CAvatarDecoder", "CAvatarSystem", "CAvatarXML", "CCurl", "COpenSSL", "CPango",
                 "CSQLite", "CZlib",
             ]
-        #expect(try Set(named) == Set(Self.targets().map(\.name)))
+        #expect(try await Set(named) == Set(Self.targets.map(\.name)))
     }
 
     /// The rows of the table of floors: a module, and its folders from the ground up.
@@ -195,13 +165,36 @@ struct ArchitectureTests {
         return Dictionary(uniqueKeysWithValues: rows.map { (String($0.1), String($0.2).quotedWords) })
     }
 
-    @Test func eachModuleWithFoldersHasFloors() throws {
+    @Test func eachModuleWithFoldersHasFloors() async throws {
         let floors = try Self.floors()
         #expect(floors.count > 1)
-        for target in try Self.targets() where target.path.hasPrefix("Sources/") {
+        for target in try await Self.targets where target.path.hasPrefix("Sources/") {
             let folders = try Set(Module(at: target.path).files.map(\.folder))
-            guard folders.count > 1, target.name != "AvatarContacts" else { continue }
+            guard folders.count > 1 else { continue }
             #expect(folders == Set(floors[target.name] ?? []), "\(target.name)")
+        }
+    }
+
+    /// A file that can be read only with many others is hard to read.
+    @Test func circlesOfFilesAreSmall() async throws {
+        for target in try await Self.targets where target.path.hasPrefix("Sources/") {
+            let module = try Module(at: target.path)
+            let homes = module.declared.mapValues(\.path)
+            let named = Dictionary(
+                uniqueKeysWithValues: module.files.map { ($0.path, Set($0.named.compactMap { homes[$0] })) }
+            )
+            // The files that each file leads to.
+            let reached = named.mapValues { first in
+                var (reached, next) = (first, Array(first))
+                while let file = next.popLast() {
+                    for other in named[file] ?? [] where reached.insert(other).inserted { next.append(other) }
+                }
+                return reached
+            }
+            for (file, others) in reached {
+                let circle = others.filter { reached[$0]?.contains(file) == true }
+                #expect(circle.count <= 5, "\(circle.sorted())")
+            }
         }
     }
 
@@ -212,7 +205,7 @@ struct ArchitectureTests {
             for file in module.files {
                 let floor = floors.firstIndex(of: file.folder) ?? 0
                 let above = Set(floors[(floor + 1)...])
-                let named = file.named.filter { above.contains(homes[$0] ?? "") }.sorted()
+                let named = file.named.filter { above.contains(homes[$0]?.folder ?? "") }.sorted()
                 #expect(named == [], "\(file.path) names types of a floor above")
             }
         }
@@ -244,16 +237,16 @@ private struct Module {
         }
     }
 
-    /// The folder that declares each type outside other types.
-    var declared: [String: String] {
-        var folders: [String: String] = [:]
+    /// The file that declares each type outside other types.
+    var declared: [String: File] {
+        var homes: [String: File] = [:]
         for file in files {
             let names = file.code.matches(
                 of:
                     /(?m:^)(?:(?:public|package|private|fileprivate|final|indirect|@\w+|nonisolated) )*(?:struct|class|enum|actor|protocol) ([A-Z]\w*)/
             )
-            for name in names { folders[String(name.1)] = file.folder }
+            for name in names { homes[String(name.1)] = file }
         }
-        return folders
+        return homes
     }
 }

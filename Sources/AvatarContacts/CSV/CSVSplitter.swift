@@ -50,7 +50,7 @@ struct CSVSplitter: RecordSplitter {
             let reason = "text follows the closing quote of a field; write a quote within a quoted field twice"
             return .unreadable(line: row.line, reason: reason)
         }
-        return .row(row.bytes, of: columns, line: row.line)
+        return .whole(CSVRow(bytes: row.bytes, columns: columns, line: row.line))
     }
 
     /// Reads the first row.

@@ -1,5 +1,25 @@
 internal import AvatarCore
 
+/// A row of comma-separated values.
+struct CSVRow: UndecodedRecord {
+    let bytes: [UInt8]
+    /// The columns of its list.
+    let columns: CSVColumns
+    /// The line in which the row begins, counted from 1.
+    let line: Int
+
+    func contact(after earlier: inout EarlierRecords) -> ContactRecord {
+        let decoder = RowDecoder(bytes, columns: columns)
+        let record = decoder.record(in: line, among: &earlier.namesakes, unread: &earlier.unreadImage)
+        guard case .contact = record else { return record }
+        if columns.photo == nil { earlier.imageFields.note(columns.allNames, hasEmails: !columns.emails.isEmpty) }
+        if earlier.columnsWithoutIdentity == nil, !columns.haveIdentity {
+            earlier.columnsWithoutIdentity = columns.allNames
+        }
+        return record
+    }
+}
+
 /// Decodes a row of comma-separated values into a contact.
 ///
 /// A row without an id gets one that is derived from its name, e-mail addresses and telephone numbers, as a vCard without

@@ -1,5 +1,11 @@
 internal import AvatarCore
 
+extension RawCard: UndecodedRecord {
+    func contact(after earlier: inout EarlierRecords) -> ContactRecord {
+        CardDecoder(self).record(among: &earlier.namesakes)
+    }
+}
+
 /// Decodes a card into a contact.
 ///
 /// Only a fault that leaves the contact without a reliable id makes a card unreadable. Any other property that cannot be

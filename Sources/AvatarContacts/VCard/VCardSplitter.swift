@@ -71,7 +71,7 @@ struct VCardSplitter: RecordSplitter {
                 depth += 1
             case .end:
                 depth -= 1
-                guard depth > 0 else { return card.fault.map { .unreadable(line: line, reason: $0) } ?? .card(card) }
+                guard depth > 0 else { return card.fault.map { .unreadable(line: line, reason: $0) } ?? .whole(card) }
             case .property(let property):
                 card.add(property, isOwn: depth == 1)
                 if property.innerCard == .begins { depth += 1 }

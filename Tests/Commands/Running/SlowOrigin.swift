@@ -17,7 +17,10 @@ final class SlowOrigin: Sendable {
         self.pace = pace
     }
 
-    static func start() async throws -> SlowOrigin {
+    /// Starts one.
+    ///
+    /// - Parameter dripping: whether late pictures come byte by byte, which keeps a client waiting that gives up after silence.
+    static func start(dripping: Bool = false) async throws -> SlowOrigin {
         let (late, arrivals) = AsyncStream.makeStream(of: Void.self)
         let pace = Pace()
         let origin = try await LoopbackOrigin.start { request in
@@ -25,7 +28,7 @@ final class SlowOrigin: Sendable {
                 return picture(request.target)
             }
             arrivals.yield()
-            return .hang
+            return dripping ? picture(request.target).behaving(.drip(byteCount: 1, interval: .seconds(5))) : .hang
         }
         return SlowOrigin(origin: origin, late: late, pace: pace)
     }

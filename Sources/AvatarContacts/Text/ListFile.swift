@@ -1,4 +1,4 @@
-package import AvatarCore
+internal import AvatarCore
 internal import AvatarFoundation
 
 /// The bytes of a list, in memory or in a file. Any range can be read any number of times.
@@ -37,6 +37,9 @@ struct ListSource: Sendable {
 
 /// An open file with a list. Any number of readers read it at any offset; it is closed when the last one is gone.
 final class ListFile: Sendable {
+    /// The size of a chunk in bytes, in which lists are read: 64 KiB.
+    static let chunkBytes = 65_536
+
     private let descriptor: Int32
     /// The size of the file in bytes when it was opened. Readers stop there, so all of them see the same list.
     private let length: Int
@@ -44,7 +47,7 @@ final class ListFile: Sendable {
     private let isRegular: Bool
 
     /// Takes ownership of `descriptor`, and closes it if the initializer throws.
-    fileprivate init(descriptor: Int32, name: String) throws(AvatarStoreError) {
+    init(descriptor: Int32, name: String) throws(AvatarStoreError) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
             let number = errno
@@ -110,7 +113,7 @@ final class ListFile: Sendable {
     ///   - problem: The description of the failure in the message.
     ///   - name: The name of the list in the message.
     ///   - call: The system call; a negative result is a failure, with its cause in `errno`.
-    fileprivate static func retrying<Result: SignedInteger>(
+    static func retrying<Result: SignedInteger>(
         _ problem: String,
         list name: String,
         call: () -> Result
@@ -121,44 +124,6 @@ final class ListFile: Sendable {
             let number = errno
             guard number == EINTR else { throw .unreadableList(name, problem, errno: number) }
         }
-    }
-}
-
-/// A list that arrives piece by piece, in a temporary file that is unlinked at once.
-package final class ReceivedList: Sendable {
-    private let name: String
-    private let file: Int32
-
-    /// An empty list.
-    ///
-    /// - Throws: `unreadableList` if the file cannot be made; `name` is the name of the list in messages.
-    package init(name: String) throws(AvatarStoreError) {
-        self.name = name
-        file = try ListFile.unnamedFile(for: name)
-    }
-
-    deinit {
-        _ = close(file)
-    }
-
-    /// Appends `bytes`.
-    ///
-    /// - Throws: `unreadableList` if the file cannot be written.
-    package func append(_ bytes: [UInt8]) throws(AvatarStoreError) {
-        try ListFile.write(bytes[...], to: file, name: name)
-    }
-
-    /// The list so far.
-    ///
-    /// - Throws: `unreadableList` if the file cannot be read.
-    package func list(_ format: ContactList.Format) throws(AvatarStoreError) -> ContactList {
-        let copy = try ListFile.retrying("cannot read the temporary copy of the list", list: name) {
-            fcntl(file, F_DUPFD_CLOEXEC, 0)
-        }
-        return ContactList(
-            source: ListSource(name: name, file: try ListFile(descriptor: copy, name: name)),
-            format: format
-        )
     }
 }
 
@@ -180,7 +145,7 @@ extension ListFile {
     }
 
     /// Creates an empty file and unlinks it, so that only this process can reach it.
-    fileprivate static func unnamedFile(for name: String) throws(AvatarStoreError) -> Int32 {
+    static func unnamedFile(for name: String) throws(AvatarStoreError) -> Int32 {
         let directory = FileManager.default.temporaryDirectory
         let problem = "cannot create a temporary copy of the list in \(directory.path)"
         let path = directory.appending(path: "avatars-list-\(UUID().uuidString)").path
@@ -196,7 +161,7 @@ extension ListFile {
     }
 
     private static func copy(from input: Int32, to output: Int32, name: String) throws(AvatarStoreError) {
-        var buffer = [UInt8](repeating: 0, count: ListCursor.chunkBytes)
+        var buffer = [UInt8](repeating: 0, count: chunkBytes)
         while true {
             let count = try retrying("cannot read the list", list: name) { read(input, &buffer, buffer.count) }
             guard count > 0 else { return }
@@ -204,7 +169,7 @@ extension ListFile {
         }
     }
 
-    fileprivate static func write(
+    static func write(
         _ bytes: ArraySlice<UInt8>,
         to output: Int32,
         name: String

@@ -73,7 +73,7 @@ struct LDIFSplitter: RecordSplitter {
             let limit = ByteSize.limit(limit)
             return .unreadable(line: record.line, reason: "the entry is larger than the limit of \(limit)")
         }
-        return .entry(record)
+        return .whole(record)
     }
 
     /// The first line that is not blank; `nil` at the end of the list.
@@ -206,8 +206,14 @@ struct LDIFRecord {
     }
 }
 
+extension LDIFRecord: UndecodedRecord {
+    func contact(after earlier: inout EarlierRecords) -> ContactRecord {
+        EntryDecoder(self).record()
+    }
+}
+
 /// Decodes an entry of LDIF into a contact.
-struct EntryDecoder {
+private struct EntryDecoder {
     private let entry: LDIFRecord
 
     /// Creates a decoder for one entry.

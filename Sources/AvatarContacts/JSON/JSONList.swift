@@ -13,6 +13,7 @@ struct JSONSplitter: RecordSplitter {
     private var cursor: ListCursor
     /// The most bytes of a record.
     private let limit: Int
+    private let reading: JSONReading
     private var scanner = JSONScanner()
     private var place = Place.beforeList
     /// Whether the array is under `contacts` in an object, which also has to be closed.
@@ -24,8 +25,9 @@ struct JSONSplitter: RecordSplitter {
     }
 
     /// Creates a splitter for the list at `cursor`, which must be at its beginning.
-    init(cursor: ListCursor, limit: Int) {
+    init(cursor: ListCursor, limit: Int, columns: [ContactList.Column: [String]]) {
         (self.cursor, self.limit) = (cursor, limit)
+        reading = JSONReading(columns: columns)
     }
 
     mutating func next() throws(AvatarStoreError) -> RawRecord? {
@@ -73,7 +75,8 @@ struct JSONSplitter: RecordSplitter {
         guard !held.bytes.isEmpty else {
             return .unreadable(line: line, reason: "expected a record, found \(first.spelling)")
         }
-        return held.isTooLong ? .tooLarge(line: line, limit: limit) : .json(held.bytes[...], line: line)
+        if held.isTooLong { return .tooLarge(line: line, limit: limit) }
+        return .whole(JSONRecord(json: held.bytes[...], line: line, reading: reading))
     }
 
     /// Reads the rest of the list behind the array: the other members of the object, and white space.

@@ -4,9 +4,6 @@ internal import AvatarCore
 ///
 /// The cursor reads the list in chunks, has its intake check or convert each chunk, and hands out the text byte by byte.
 struct ListCursor {
-    /// The size of a chunk in bytes: 64 KiB.
-    static let chunkBytes = 65_536
-
     /// The line of the next byte, counted from 1. Each line feed ends a line.
     private(set) var line = 1
     private let source: ListSource
@@ -82,7 +79,7 @@ struct ListCursor {
     /// Reads the next chunk if the current one is used up. Returns `false` at the end of the list.
     private mutating func fill() throws(AvatarStoreError) -> Bool {
         while index == chunk.count {
-            let bytes = try source.bytes(at: offset, count: Self.chunkBytes)
+            let bytes = try source.bytes(at: offset, count: ListFile.chunkBytes)
             guard !bytes.isEmpty else {
                 guard !intake.holdsPartOfCharacter else {
                     throw fault("the list is cut short: it ends inside a character")

@@ -23,7 +23,7 @@ public struct CardDAVServer: Sendable {
         public init(user: String, password: String) { (self.user, self.password) = (user, password) }
 
         /// The Kerberos ticket of the session, for a server that asks for Negotiate (RFC 4559): no user and no password. libcurl must
-        /// have GSS-API. Requests for pictures do not use it.
+        /// have GSS-API. Requests for images do not use it.
         public static let ticket = Login(user: "", password: "")
 
         /// Whether it is the ticket.
@@ -85,7 +85,7 @@ public struct CardDAVServer: Sendable {
         return [("Authorization", login.basic)]
     }
 
-    /// Adds the login to requests for pictures at the scheme, host and port of the server.
+    /// Adds the login to requests for images at the scheme, host and port of the server.
     public func addLogin(to configuration: inout OriginConfiguration) {
         let (others, fields, start) = (configuration.fieldsForURL, loginFields, base + "/")
         configuration.fieldsForURL = { url in url.rawValue.hasPrefix(start) ? fields : others?(url) ?? [] }

@@ -8,11 +8,11 @@ import Glibc
 import Darwin
 #endif
 
-/// A user's folder of pictures: an export writes one, an import reads one.
+/// A user's folder of images: an export writes one, an import reads one.
 ///
 /// Only files directly in the folder are read and written. No name leads out of it, and no symbolic link in it is
 /// followed. The folder is opened once, so a link that takes its place later is not followed either.
-package final class PictureFolder: Sendable {
+package final class ImageFolder: Sendable {
     /// The open folder.
     package let directory: Directory
 
@@ -167,13 +167,13 @@ package final class PictureFolder: Sendable {
     ///
     /// - Parameter fileMode: the permissions of the files to write, which decide those of the folder.
     /// - Throws: `storage`, `diskFull` or `readOnly`.
-    package func makeFolder(_ name: String, fileMode: UInt32) throws(AvatarStoreError) -> PictureFolder {
+    package func makeFolder(_ name: String, fileMode: UInt32) throws(AvatarStoreError) -> ImageFolder {
         try wrapped { () throws(SystemCallError) in
             let mode = FileStore.directoryMode(for: fileMode)
             guard system.mkdirat(directory.descriptor, name, mode) == 0 else {
                 throw SystemCallError("mkdir", path + "/" + name)
             }
-            return PictureFolder(try Directory(opening: name, in: directory))
+            return ImageFolder(try Directory(opening: name, in: directory))
         }
     }
 

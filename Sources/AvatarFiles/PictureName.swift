@@ -3,7 +3,7 @@ import AvatarDigest
 package import AvatarImages
 import AvatarFoundation
 
-/// File names for exported pictures: derived from the image's name, and valid on all common systems.
+/// File names for exported images: derived from the image's name, and valid on all common systems.
 package enum PictureName {
     /// The most bytes before the extension.
     static let maximumBytes = 100
@@ -22,7 +22,7 @@ package enum PictureName {
         makeDistinct(title: withoutImageExtension(title(of: key)), identity: key.rawValue, format: format)
     }
 
-    /// A name for a picture with the title `title`, such as `Ada.png`. Two titles may get the same name.
+    /// A name for an image with the title `title`, such as `Ada.png`. Two titles may get the same name.
     package static func make(title: String, format: ImageFormat) -> String {
         stem(title, format: format) + "." + format.fileExtension
     }

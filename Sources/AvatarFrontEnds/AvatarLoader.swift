@@ -22,10 +22,10 @@ public final class AvatarLoader {
     public private(set) var isLoading = false
     /// The bytes received so far and the total. `nil` before the first bytes, and for an image that was already stored.
     public private(set) var progress: FetchProgress?
-    /// The first bytes of the arriving file, from which a decoder can draw a coarse version of the whole picture. Only
+    /// The first bytes of the arriving file, from which a decoder can draw a coarse version of the whole image. Only
     /// progressive JPEG and interlaced PNG and GIF have previews. `nil` once the image is loaded.
     public private(set) var preview: [UInt8]?
-    /// A blurred picture as PNG, 32 pixels on its longer side, to show below a ``preview`` during the fetch. `nil` after the
+    /// A blurred image as PNG, 32 pixels on its longer side, to show below a ``preview`` during the fetch. `nil` after the
     /// fetch, and for an image without a rendition so far.
     public private(set) var standIn: [UInt8]?
     /// The priority of the fetch. A change takes effect at once, even while the fetch waits for a connection.

@@ -90,7 +90,7 @@ public struct FutureAvatar: Sendable {
     /// The current content. Reading it never starts a fetch.
     public var content: Content { shared.content }
 
-    /// A blurred picture as PNG, 32 pixels on its longer side, to show while the content is a placeholder without an image.
+    /// A blurred image as PNG, 32 pixels on its longer side, to show while the content is a placeholder without an image.
     /// `nil` for an image without a rendition so far, and with the cache policies `memory` and `none`.
     public var standIn: [UInt8]? { shared.standIn }
 }

@@ -58,7 +58,7 @@ struct PreviewScanner: Sendable {
     }
 }
 
-/// Decides when an interlaced picture has enough data for the next preview: twice as much as for the last one. Each
+/// Decides when an interlaced image has enough data for the next preview: twice as much as for the last one. Each
 /// pass has as many pixels as all earlier ones together, so about then the next pass is complete.
 private struct Doubling {
     /// The amount of data in bytes for the next preview.
@@ -171,7 +171,7 @@ private struct InterlacedPNG {
     }
 }
 
-/// Walks the blocks of an arriving GIF up to its first picture and, if that is interlaced, follows its growing data.
+/// Walks the blocks of an arriving GIF up to its first image and, if that is interlaced, follows its growing data.
 /// The first pass has 1/8 of the rows.
 private struct InterlacedGIF {
     /// Whether the file has no further previews, because it is drawn top to bottom or complete.
@@ -191,7 +191,7 @@ private struct InterlacedGIF {
         flags & 0x80 == 0 ? 0 : 3 << (Int(flags & 7) + 1)
     }
 
-    /// The offset behind the last complete sub-block of the picture, if there is enough more data.
+    /// The offset behind the last complete sub-block of the image, if there is enough more data.
     mutating func advance(_ source: any ByteSource, total: Int?) throws -> Int? {
         while !isPlain, try step(source) {}
         guard isInData, !isPlain else { return nil }
@@ -223,10 +223,10 @@ private struct InterlacedGIF {
         return true
     }
 
-    /// Moves behind a sub-block of `length` bytes of data. Returns false if it has not arrived, or the picture ends.
+    /// Moves behind a sub-block of `length` bytes of data. Returns false if it has not arrived, or the image ends.
     private mutating func skipPart(of length: Int, _ source: any ByteSource) -> Bool {
         if length == 0 {
-            // An empty sub-block ends the picture, or an extension before it.
+            // An empty sub-block ends the image, or an extension before it.
             if isInData { return stop() }
             position += 1
             isInExtension = false

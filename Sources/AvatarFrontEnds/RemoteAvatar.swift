@@ -35,7 +35,7 @@ public final class RemoteAvatar {
 
     /// The current state. Views that read it update when it changes.
     public private(set) var state = State.loading
-    /// A blurred picture as PNG, 32 pixels on its longer side, to show while the image is being loaded. `nil` in the other
+    /// A blurred image as PNG, 32 pixels on its longer side, to show while the image is being loaded. `nil` in the other
     /// states, and for an image without a rendition so far.
     public private(set) var standIn: [UInt8]?
     /// The URL of the image. Setting another URL loads it; setting the same one does nothing.

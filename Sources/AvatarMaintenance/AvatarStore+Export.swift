@@ -31,7 +31,7 @@ public struct ExportReport: Hashable, Sendable {
 
 extension AvatarStore {
     /// Copies each stored image that matches `query` into `directory`, under a readable name made from its key, with an
-    /// extension that fits its type. The file `manifest.jsonl` has what `importPictures(from:in:named:progress:)` needs to
+    /// extension that fits its type. The file `manifest.jsonl` has what `importImages(from:in:named:progress:)` needs to
     /// bring the images back.
     ///
     /// No key makes a name that leads out of the directory. The files are copies, so changing them does not change the
@@ -43,8 +43,8 @@ extension AvatarStore {
     ///   killed export are removed first. No other user may be able to change it.
     /// - Parameter rendition: the rendition to export of each image, made if necessary and not stored. If the image cannot be
     ///   decoded, or no quality and size fits `Rendition.maxBytes`, its original is exported. Default: `nil`, all originals.
-    /// - Parameter withCards: whether to write `contacts.vcf` too: one vCard 3.0 for each contact, with its exported picture. A
-    ///   picture that is not JPEG, PNG or GIF is a rendition in JPEG there, because address books read no other formats.
+    /// - Parameter withCards: whether to write `contacts.vcf` too: one vCard 3.0 for each contact, with its exported image. A
+    ///   image that is not JPEG, PNG or GIF is a rendition in JPEG there, because address books read no other formats.
     ///   Cards have images without metadata, unless `Setting.servesMetadata` is 1. Default: false.
     /// - Parameter withoutMetadata: whether to export images without their metadata. An image with metadata that cannot be
     ///   taken out is exported as a rendition, or left out. Default: false.
@@ -53,7 +53,7 @@ extension AvatarStore {
     ///   another user than this process's and root, or if all users may write to it; `invalidConfiguration` for a path that is
     ///   not absolute or lies inside the store; `busy` if another export to it is running; `diskFull`; another error of the index or the
     ///   disk; `CancellationError` if the task is cancelled. The files written so far are removed then.
-    public func exportPictures(
+    public func exportImages(
         _ query: AvatarListQuery = AvatarListQuery(),
         to directory: String,
         as rendition: Rendition? = nil,
@@ -62,24 +62,24 @@ extension AvatarStore {
         progress: @escaping ProgressHandler = { _ in }
     ) async throws -> ExportReport {
         let directory = try exportDirectory(directory)
-        let export = PictureExport(of: query, from: fetching, to: directory, progress: progress)
+        let export = ImageExport(of: query, from: fetching, to: directory, progress: progress)
         let metadata = try MetadataRules(inImages: !withoutMetadata, inCards: value(of: .servesMetadata) == 1)
         return try await export.run(as: rendition, metadata, withCards: withCards, pages: nil)
     }
 
-    /// As `exportPictures(_:to:as:withCards:withoutMetadata:progress:)`, with pages for people beside the images, which have no
+    /// As `exportImages(_:to:as:withCards:withoutMetadata:progress:)`, with pages for people beside the images, which have no
     /// metadata unless `Setting.servesMetadata` is 1.
     ///
     /// - Parameter pages: writes the pages once all images are written, and returns their number. If it fails, the images
     ///   are removed too.
-    package func exportPictures(
+    package func exportImages(
         _ query: AvatarListQuery,
         to directory: String,
         progress: @escaping ProgressHandler,
         pages: @escaping @Sendable (ExportFolder) throws -> Int
     ) async throws -> ExportReport {
         let directory = try exportDirectory(directory)
-        let export = PictureExport(of: query, from: fetching, to: directory, progress: progress)
+        let export = ImageExport(of: query, from: fetching, to: directory, progress: progress)
         let isKept = try value(of: .servesMetadata) == 1
         let metadata = MetadataRules(inImages: isKept, inCards: isKept)
         return try await export.run(as: nil, metadata, withCards: false, pages: pages)
@@ -100,13 +100,13 @@ private struct MetadataRules {
 }
 
 /// One export.
-private actor PictureExport {
+private actor ImageExport {
     private let fetching: FetchParts
     private let query: AvatarListQuery
     private let directory: String
     private let progress: ProgressHandler
     /// The images for the pages; `nil` in an export without pages.
-    private var exported: ExportedPictures?
+    private var exported: ExportedImages?
     private var rendition: Rendition?
     private var metadata = MetadataRules(inImages: false, inCards: false)
     private var report = ExportReport()
@@ -146,8 +146,8 @@ private actor PictureExport {
         self.rendition = rendition
         self.metadata = metadata
         cardBytes = withCards ? 0 : nil
-        exported = pages.map { _ in ExportedPictures() }
-        guard let folder = try PictureFolder.ofExport(directory, fileMode: parts.configuration.fileMode) else {
+        exported = pages.map { _ in ExportedImages() }
+        guard let folder = try ImageFolder.ofExport(directory, fileMode: parts.configuration.fileMode) else {
             return report
         }
         try folder.lock()
@@ -158,7 +158,7 @@ private actor PictureExport {
                 let mode = parts.configuration.fileMode
                 report.pages = try pages(ExportFolder(folder, pictures: exported, fileMode: mode))
             }
-            try folder.rename(PictureManifest.unfinishedName, to: PictureManifest.name)
+            try folder.rename(ImageManifest.unfinishedName, to: ImageManifest.name)
             return report
         } catch {
             // If this fails, the next export to this place removes the files.
@@ -168,15 +168,15 @@ private actor PictureExport {
     }
 
     /// Removes the remains of a killed export: the unfinished manifest names each file before it is created.
-    private func clearLeftovers(in folder: PictureFolder) throws {
-        if let lines = try PictureManifest.lines(of: folder, named: PictureManifest.unfinishedName) {
+    private func clearLeftovers(in folder: ImageFolder) throws {
+        if let lines = try ImageManifest.lines(of: folder, named: ImageManifest.unfinishedName) {
             for line in lines {
                 if let file = line.entry?.file { folder.remove(file) }
             }
-            folder.remove(PictureManifest.firstPageName)
-            folder.remove(PictureManifest.cardsName)
-            try folder.removeFolder(PictureManifest.pageFolderName, filesEndingIn: PictureManifest.pageSuffixes)
-            folder.remove(PictureManifest.unfinishedName)
+            folder.remove(ImageManifest.firstPageName)
+            folder.remove(ImageManifest.cardsName)
+            try folder.removeFolder(ImageManifest.pageFolderName, filesEndingIn: ImageManifest.pageSuffixes)
+            folder.remove(ImageManifest.unfinishedName)
         }
         let names = try folder.names()
         guard let name = names.first else { return }
@@ -188,9 +188,9 @@ private actor PictureExport {
     }
 
     /// Writes the matching images, page by page.
-    private func write(to folder: PictureFolder) async throws {
+    private func write(to folder: ImageFolder) async throws {
         // An export without images writes an empty manifest.
-        try folder.append([], to: PictureManifest.unfinishedName, at: 0, mode: parts.configuration.fileMode)
+        try folder.append([], to: ImageManifest.unfinishedName, at: 0, mode: parts.configuration.fileMode)
         let total = try query.selectsAll ? parts.index.imageCount() : nil
         var query = query
         query.after = nil
@@ -209,7 +209,7 @@ private actor PictureExport {
     }
 
     /// Writes one image, or counts it as missing.
-    private func write(_ item: AvatarListItem, to folder: PictureFolder) async throws {
+    private func write(_ item: AvatarListItem, to folder: ImageFolder) async throws {
         let key = item.key
         // Another process may replace or evict the image meanwhile.
         for _ in 0..<3 {
@@ -238,29 +238,29 @@ private actor PictureExport {
         report.missing += 1
     }
 
-    /// Appends the cards of the contacts that show this picture.
+    /// Appends the cards of the contacts that show this image.
     private func writeCards(
         of contacts: [String],
         _ key: AvatarKey,
         _ image: (bytes: [UInt8], mediaType: String),
-        in folder: PictureFolder
+        in folder: ImageFolder
     ) async throws {
         guard var place = cardBytes else { return }
         // A contact may have several images, and shows the first of them.
-        let shown = try contacts.filter { try parts.index.picture(of: $0)?.key == key }
+        let shown = try contacts.filter { try parts.index.image(of: $0)?.key == key }
         guard !shown.isEmpty else { return }
         guard let photo = try await cardPhoto(of: key, image) else { return report.withoutCard += shown.count }
         for contact in shown {
             let name = try parts.index.contact(contact)?.name
             let card = ContactCard.text(id: contact, name: name, photo: photo.bytes, mediaType: photo.mediaType)
-            try folder.append(card, to: PictureManifest.cardsName, at: place, mode: parts.configuration.fileMode)
+            try folder.append(card, to: ImageManifest.cardsName, at: place, mode: parts.configuration.fileMode)
             place += card.count
             report.cards += 1
         }
         cardBytes = place
     }
 
-    /// The picture for the cards: the exported one, or a rendition of it in JPEG; `nil` if that cannot be made.
+    /// The image for the cards: the exported one, or a rendition of it in JPEG; `nil` if that cannot be made.
     private func cardPhoto(
         of key: AvatarKey,
         _ image: (bytes: [UInt8], mediaType: String)
@@ -281,9 +281,9 @@ private actor PictureExport {
     }
 
     /// A name that no earlier image of the export has.
-    private func name(for key: AvatarKey, _ format: ImageFormat, in folder: PictureFolder) -> String {
+    private func name(for key: AvatarKey, _ format: ImageFormat, in folder: ImageFolder) -> String {
         let name = PictureName.make(for: key, format: format)
-        return folder.has(name) || name == PictureManifest.name || name == PictureManifest.cardsName
+        return folder.has(name) || name == ImageManifest.name || name == ImageManifest.cardsName
             ? PictureName.makeDistinct(for: key, format: format) : name
     }
 
@@ -294,10 +294,10 @@ private actor PictureExport {
         _ image: (bytes: [UInt8], mediaType: String),
         owners: [String],
         as name: String,
-        in folder: PictureFolder
+        in folder: ImageFolder
     ) throws {
         let sha256 = Hexadecimal.text(ContentDigest.sha256(image.bytes))
-        var note = PictureManifest.Entry(
+        var note = ImageManifest.Entry(
             file: name,
             key: entry.key.rawValue,
             sourceURL: entry.sourceURL,
@@ -312,7 +312,7 @@ private actor PictureExport {
         let line = try note.line
         try folder.append(
             line,
-            to: PictureManifest.unfinishedName,
+            to: ImageManifest.unfinishedName,
             at: manifestBytes,
             mode: parts.configuration.fileMode
         )

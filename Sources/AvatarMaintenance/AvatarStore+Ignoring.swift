@@ -4,8 +4,8 @@ public import AvatarReports
 public import AvatarStore
 import AvatarWriter
 
-/// An ignored picture; see `AvatarStore.ignore(digests:dryRun:)`.
-public struct IgnoredPicture: Hashable, Sendable {
+/// An ignored image; see `AvatarStore.ignore(digests:dryRun:)`.
+public struct IgnoredImage: Hashable, Sendable {
     /// The SHA-256 of its bytes, 64 lower-case hexadecimal digits.
     public var digest: String
     /// The time since which it is ignored.
@@ -17,20 +17,20 @@ public struct IgnoredPicture: Hashable, Sendable {
 }
 
 extension AvatarStore {
-    /// Ignores the pictures with these digests, at any key and from any host. Use it for the default picture that a service
+    /// Ignores the images with these digests, at any key and from any host. Use it for the default image that a service
     /// sends for contacts without one.
     ///
-    /// Entries lose an ignored picture, the feed reports `removed`, and their state is `ignored`. They are still revalidated:
-    /// an unchanged picture costs one response without a body, and another picture is stored as usual. A sync of a list tries
+    /// Entries lose an ignored image, the feed reports `removed`, and their state is `ignored`. They are still revalidated:
+    /// an unchanged image costs one response without a body, and another image is stored as usual. A sync of a list tries
     /// the contact's next URL, then the e-mail sources. Embedded photos with these bytes are left out, and imports refuse
     /// them. Own images (`name:…`) are not affected.
     ///
     /// On return all changes are in the index and on disk. If the call is interrupted, the next sync continues it.
-    /// - Parameter digests: SHA-256 digests of 64 hexadecimal digits each. The store may have no picture with such a digest
+    /// - Parameter digests: SHA-256 digests of 64 hexadecimal digits each. The store may have no image with such a digest
     ///   yet. A digest that is ignored already is not an error.
     /// - Parameter dryRun: changes nothing and returns the same report; possible in a store that is open for reading only.
     ///   Default: no.
-    /// - Returns: the numbers of entries, contacts and files that lost a picture.
+    /// - Returns: the numbers of entries, contacts and files that lost an image.
     /// - Throws: `invalidKey` for a text that is not such a digest; `readOnly` in a store that is open for reading only; an
     ///   error of the index or the disk.
     @discardableResult
@@ -40,7 +40,7 @@ extension AvatarStore {
         return try await requireWritable().writer.ignore(bytes, at: clock.now())
     }
 
-    /// Stops ignoring the pictures with these digests. Their entries are due at once, and the next sync fetches them. The next
+    /// Stops ignoring the images with these digests. Their entries are due at once, and the next sync fetches them. The next
     /// sync of a list restores its embedded photos.
     ///
     /// - Parameter digests: as `ignore(digests:dryRun:)`.
@@ -77,12 +77,12 @@ extension AvatarStore {
         return report
     }
 
-    /// The ignored pictures, in the order of their digests.
+    /// The ignored images, in the order of their digests.
     ///
     /// - Throws: an error of the index.
-    public func ignoredPictures() throws -> [IgnoredPicture] {
-        try index.ignoredPictures().map { record in
-            IgnoredPicture(
+    public func ignoredImages() throws -> [IgnoredImage] {
+        try index.ignoredImages().map { record in
+            IgnoredImage(
                 digest: Hexadecimal.text(record.sha256),
                 since: record.since,
                 entries: record.entries,
@@ -91,13 +91,13 @@ extension AvatarStore {
         }
     }
 
-    /// Completes a digest: returns the only digest of a stored or ignored picture that begins with `text`. A text of 64 digits
-    /// is returned in lower case, even if the store has no such picture.
+    /// Completes a digest: returns the only digest of a stored or ignored image that begins with `text`. A text of 64 digits
+    /// is returned in lower case, even if the store has no such image.
     ///
     /// - Parameter text: 8 to 64 hexadecimal digits of either case.
     /// - Throws: `invalidKey` for any other text, and if several digests begin with it; `noSuchEntry` if no digest does; an
     ///   error of the index.
-    public func pictureDigest(matching text: String) throws -> String {
+    public func imageDigest(matching text: String) throws -> String {
         let isHexadecimal = text.utf8.allSatisfy { Hexadecimal.value(of: $0) != nil }
         guard isHexadecimal, (8...64).contains(text.utf8.count) else { throw AvatarStoreError.notADigest(text) }
         func padded(_ digit: String) throws -> [UInt8] {

@@ -69,11 +69,11 @@ extension AvatarStore {
     /// A file is stored as your own image under its name without the extension: `Ada.png` becomes `name:Ada`, or the image of the
     /// contact `Ada` if `names` says so. A file
     /// named in `manifest.jsonl` gets the key, the storage class and the contacts that it had when
-    /// `exportPictures(_:to:as:withCards:withoutMetadata:progress:)` wrote it. An image with a URL is due for a check at once, because its
+    /// `exportImages(_:to:as:withCards:withoutMetadata:progress:)` wrote it. An image with a URL is due for a check at once, because its
     /// origin may have changed it since; if the store has an image for that URL, that one stays.
     ///
     /// Each image is checked by its bytes. A file that is not an image is reported and left out, as are folders, symbolic
-    /// links, ignored pictures and names that lead out of the folder. Names that begin with a dot, and the pages and cards of
+    /// links, ignored images and names that lead out of the folder. Names that begin with a dot, and the pages and cards of
     /// an export, are skipped. Nothing in the folder is changed. On return the images are in the index and on disk;
     /// documents are on stable storage.
     ///
@@ -85,14 +85,14 @@ extension AvatarStore {
     /// - Throws: `readOnly` in a store that is open for reading only; `unreadableList` for a manifest that is not a
     ///   file or larger than 1 GiB; an error of the folder, the index or the disk; `CancellationError` if the task is
     ///   cancelled. Images stored so far stay, and another import goes on from there.
-    public func importPictures(
+    public func importImages(
         from directory: String,
         in storageClass: StorageClass? = nil,
         named names: ImportedNames = .image,
         progress: @escaping ProgressHandler = { _ in }
     ) async throws -> ImportReport {
         _ = try requireWritable()
-        return try await PictureImport(
+        return try await ImageImport(
             of: directory,
             into: parts,
             as: storageClass,
@@ -102,7 +102,7 @@ extension AvatarStore {
         ).run()
     }
 
-    /// The report that `importPictures(from:in:named:progress:)` would return. Changes nothing, and does not check for room;
+    /// The report that `importImages(from:in:named:progress:)` would return. Changes nothing, and does not check for room;
     /// possible in a store that is open for reading only.
     ///
     /// - Throws: `unreadableList` for a manifest that is not a file or larger than 1 GiB; an error of the folder or the
@@ -113,7 +113,7 @@ extension AvatarStore {
         named names: ImportedNames = .image,
         progress: @escaping ProgressHandler = { _ in }
     ) async throws -> ImportReport {
-        try await PictureImport(
+        try await ImageImport(
             of: directory,
             into: parts,
             as: storageClass,
@@ -125,7 +125,7 @@ extension AvatarStore {
 }
 
 /// One import: first the files that the manifest names, then all others in the folder.
-private actor PictureImport {
+private actor ImageImport {
     private let parts: StoreParts
     private let directory: String
     /// The storage class for all images; `nil`: as the manifest says.
@@ -165,19 +165,19 @@ private actor PictureImport {
 
     /// Imports all files; the report counts what was done.
     func run() async throws -> ImportReport {
-        let folder = try PictureFolder(reading: directory)
-        let manifest = try PictureManifest.lines(of: folder)
+        let folder = try ImageFolder(reading: directory)
+        let manifest = try ImageManifest.lines(of: folder)
         // The manifest of a mirror without files has a line that names none.
         let lines = (manifest ?? []).filter { $0.entry?.file != "" || $0.entry?.names == nil }
         var listed = Set(lines.compactMap(\.entry?.file))
         // An export writes pages for people, or cards, beside its manifest.
         if manifest != nil {
             listed.formUnion([
-                PictureManifest.firstPageName, PictureManifest.pageFolderName, PictureManifest.cardsName,
+                ImageManifest.firstPageName, ImageManifest.pageFolderName, ImageManifest.cardsName,
             ])
         }
         let others = try folder.names().filter {
-            !$0.hasPrefix(".") && $0 != PictureManifest.name && !listed.contains($0)
+            !$0.hasPrefix(".") && $0 != ImageManifest.name && !listed.contains($0)
         }
         let total = lines.count + others.count
         for line in lines {
@@ -185,7 +185,7 @@ private actor PictureImport {
             show(of: total)
         }
         for name in others {
-            try await take(PictureManifest.Entry(file: name), from: folder)
+            try await take(ImageManifest.Entry(file: name), from: folder)
             show(of: total)
         }
         return report
@@ -196,20 +196,20 @@ private actor PictureImport {
         progress(WorkProgress(.importing, .files, done: done, of: total, failed: failed, bytes: bytes))
     }
 
-    private func take(_ line: PictureManifest.Line, from folder: PictureFolder) async throws {
+    private func take(_ line: ImageManifest.Line, from folder: ImageFolder) async throws {
         guard let entry = line.entry else {
             report.found += 1
-            let message = "Line \(line.number) of \(PictureManifest.name) must be a JSON object with a \"file\"."
+            let message = "Line \(line.number) of \(ImageManifest.name) must be a JSON object with a \"file\"."
             return report.add(.init(file: nil, kind: .badRecord, message: message))
         }
         try await take(entry, from: folder)
     }
 
-    private func take(_ entry: PictureManifest.Entry, from folder: PictureFolder) async throws {
+    private func take(_ entry: ImageManifest.Entry, from folder: ImageFolder) async throws {
         try Task.checkCancellation()
         report.found += 1
         do {
-            let picture = try ImportedPicture(entry, in: folder, within: intake.limits, as: storageClass, named: names)
+            let picture = try ImportedImage(entry, in: folder, within: intake.limits, as: storageClass, named: names)
             try await store(picture)
         } catch let error as AvatarStoreError where Self.concernsOneFile(error) {
             report.add(
@@ -224,7 +224,7 @@ private actor PictureImport {
     }
 
     /// Stores one image, unless the store has it already.
-    private func store(_ picture: ImportedPicture) async throws {
+    private func store(_ picture: ImportedImage) async throws {
         if let other = files[picture.key] {
             throw AvatarStoreError(.invalidKey, "\(other) has the same key, \(picture.key).", failure: .badRecord)
         }
@@ -255,7 +255,7 @@ private actor PictureImport {
     }
 
     /// Stages and commits one image.
-    private func commit(_ picture: ImportedPicture, _ image: ImageDescription) async throws {
+    private func commit(_ picture: ImportedImage, _ image: ImageDescription) async throws {
         try await parts.commit(
             picture.bytes,
             for: picture.key,
@@ -270,7 +270,7 @@ private actor PictureImport {
 }
 
 /// A file of the folder, with the key and place it is to get.
-private struct ImportedPicture {
+private struct ImportedImage {
     /// The name in the folder.
     let file: String
     /// The key in the manifest, else one made from the name.
@@ -284,8 +284,8 @@ private struct ImportedPicture {
     let sha256: [UInt8]
 
     init(
-        _ entry: PictureManifest.Entry,
-        in folder: PictureFolder,
+        _ entry: ImageManifest.Entry,
+        in folder: ImageFolder,
         within limits: Limits,
         as storageClass: StorageClass?,
         named names: ImportedNames
@@ -320,8 +320,8 @@ private struct ImportedPicture {
     /// The bytes of a file in the folder.
     ///
     /// - Throws: `imageRefused` if it is not a plain file, or larger than `limit` bytes.
-    private static func read(_ name: String, in folder: PictureFolder, limit: Int) throws -> [UInt8] {
-        guard PictureFolder.isPlain(name) else { throw refusal("the name must not lead out of the folder.") }
+    private static func read(_ name: String, in folder: ImageFolder, limit: Int) throws -> [UInt8] {
+        guard ImageFolder.isPlain(name) else { throw refusal("the name must not lead out of the folder.") }
         switch try folder.read(name, limit: limit) {
         case .file(let bytes): return bytes
         case .nothing: throw refusal("the file does not exist.")

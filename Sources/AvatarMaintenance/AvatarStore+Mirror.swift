@@ -8,32 +8,32 @@ import AvatarFoundation
 import AvatarWriter
 
 extension AvatarStore {
-    /// Makes `directory` a mirror of the stored pictures, for a web server or a copying program: writes what is new or
+    /// Makes `directory` a mirror of the stored images, for a web server or a copying program: writes what is new or
     /// changed, leaves what is unchanged, deletes what has vanished.
     ///
     /// The file `manifest.jsonl` tells the next mirroring how the files are named and which are its own; a file counts as unchanged if its length
-    /// and time of change are those in the manifest. All other files are foreign: they stay, and a picture with such a name
+    /// and time of change are those in the manifest. All other files are foreign: they stay, and an image with such a name
     /// is left out, unless `MirrorOptions.deletesForeign` is set. Each file appears whole, by a rename, with the time
     /// of this call; nothing is synchronized to stable storage. With `MirrorOptions.isDryRun` nothing is written, and the
-    /// report lists what would be. Memory: about 500 bytes per picture. Changes nothing in the
+    /// report lists what would be. Memory: about 500 bytes per image. Changes nothing in the
     /// store; possible in a store that is open for reading only.
     ///
-    /// - Parameter query: the pictures to mirror; of its conditions only the class and the contact count. Default: all.
+    /// - Parameter query: the images to mirror; of its conditions only the class and the contact count. Default: all.
     /// - Parameter directory: an absolute path. It is created if it is missing. No other user may be able to change it.
     /// - Parameter options: names, sizes and permissions.
-    /// - Parameter progress: called after each picture.
+    /// - Parameter progress: called after each image.
     /// - Throws: `invalidConfiguration` for a path that is not absolute or lies inside the store; `unusableRoot` if it is a
     ///   symbolic link or a file, or belongs to another user than this process's and root, or if all users may write to it;
     ///   `notEmpty` with `MirrorOptions.deletesForeign` if the folder has files but no manifest; `busy` if another export to it
     ///   is running; `diskFull`; another error of the index or the disk; `CancellationError`. The files written so far
     ///   stay, and the next mirroring goes on from there; nothing was deleted then.
-    public func mirrorPictures(
+    public func mirrorImages(
         _ query: AvatarListQuery = AvatarListQuery(),
         to directory: String,
         options: MirrorOptions = MirrorOptions(),
         progress: @escaping ProgressHandler = { _ in }
     ) async throws -> MirrorReport {
-        let mirror = PictureMirror(
+        let mirror = ImageMirror(
             of: query,
             from: fetching,
             to: try exportDirectory(directory),
@@ -48,8 +48,8 @@ extension AvatarStore {
 ///
 /// A line in the journal precedes each file, so that a later run knows the files of one that was killed. The order is: journal and
 /// files, deletions, the new manifest takes its name, the journal goes.
-private actor PictureMirror {
-    /// A picture to write.
+private actor ImageMirror {
+    /// An image to write.
     private struct Wanted {
         let key: AvatarKey
         /// The text that names the file, and the text that tells it from others.
@@ -68,8 +68,8 @@ private actor PictureMirror {
     private let time: Int64
 
     /// The files of earlier runs, by name.
-    private var known: [String: PictureManifest.Entry] = [:]
-    /// The names of this run, also of pictures that are missing or blocked.
+    private var known: [String: ImageManifest.Entry] = [:]
+    /// The names of this run, also of images that are missing or blocked.
     private var names: Set<String> = []
     /// The names among them of files that this run writes.
     private var written: Set<String> = []
@@ -87,9 +87,9 @@ private actor PictureMirror {
         thread.asUnownedSerialExecutor()
     }
 
-    private static let manifest = PictureManifest.name
-    private static let newManifest = PictureManifest.name + ".new"
-    private static let journal = PictureManifest.name + ".journal"
+    private static let manifest = ImageManifest.name
+    private static let newManifest = ImageManifest.name + ".new"
+    private static let journal = ImageManifest.name + ".journal"
     private static let unfinishedFile = ".avatars-mirror"
 
     init(
@@ -112,13 +112,13 @@ private actor PictureMirror {
 
     func run() async throws -> MirrorReport {
         if options.isDryRun {
-            let folder = try PictureFolder.ofExport(directory, fileMode: nil)
+            let folder = try ImageFolder.ofExport(directory, fileMode: nil)
             try readManifests(of: folder)
             try await writePictures(to: folder)
             if let folder { try deleteOthers(in: folder) }
             return report
         }
-        guard let folder = try PictureFolder.ofExport(directory, fileMode: mode) else { return report }
+        guard let folder = try ImageFolder.ofExport(directory, fileMode: mode) else { return report }
         try folder.lock()
         try readManifests(of: folder)
         folder.remove(Self.unfinishedFile)
@@ -132,10 +132,10 @@ private actor PictureMirror {
         return report
     }
 
-    /// Writes all pictures.
+    /// Writes all images.
     ///
     /// - Parameter folder: `nil` in the dry run for a folder that does not exist.
-    private func writePictures(to folder: PictureFolder?) async throws {
+    private func writePictures(to folder: ImageFolder?) async throws {
         try await forEachPicture { picture in
             try Task.checkCancellation()
             try await write(picture, to: folder)
@@ -148,21 +148,21 @@ private actor PictureMirror {
     /// Learns which files earlier runs wrote, and how they are named. The journal has those of a run that was killed.
     ///
     /// - Parameter folder: `nil` in the dry run for a folder that does not exist.
-    private func readManifests(of folder: PictureFolder?) throws {
+    private func readManifests(of folder: ImageFolder?) throws {
         var former: MirrorOptions.Names?
         var formerRendition: String?
         if let folder {
-            let journal = try PictureManifest.lines(of: folder, named: Self.journal) ?? []
-            for line in try (PictureManifest.lines(of: folder) ?? []) + journal {
+            let journal = try ImageManifest.lines(of: folder, named: Self.journal) ?? []
+            for line in try (ImageManifest.lines(of: folder) ?? []) + journal {
                 guard let entry = line.entry else { continue }
                 isMirror = true
                 former = entry.names.flatMap(MirrorOptions.Names.init) ?? former
                 formerRendition = entry.rendition
                 // A run that was killed may have noted a file, and left the earlier one in its place.
-                guard PictureFolder.isPlain(entry.file), !isOwn(entry.file, in: folder) else { continue }
+                guard ImageFolder.isPlain(entry.file), !isOwn(entry.file, in: folder) else { continue }
                 known[entry.file] = entry
             }
-            if case .file(let bytes) = try folder.read(Self.journal, limit: PictureManifest.maximumBytes) {
+            if case .file(let bytes) = try folder.read(Self.journal, limit: ImageManifest.maximumBytes) {
                 // A line that was cut short gives way to the next one.
                 journalBytes = bytes.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
             }
@@ -173,7 +173,7 @@ private actor PictureMirror {
         report.formerRendition = formerRendition == options.rendition.map { "\($0)" } ? nil : formerRendition
     }
 
-    // MARK: The pictures
+    // MARK: The images
 
     private func forEachPicture(_ body: (Wanted) async throws -> Void) async throws {
         if report.names == .keys { return try await forEachImage(body) }
@@ -205,9 +205,9 @@ private actor PictureMirror {
         } while query.after != nil
     }
 
-    /// The picture of a contact; `nil` if it shows none of the requested class.
+    /// The image of a contact; `nil` if it shows none of the requested class.
     private func wanted(_ contact: StoredContact) throws -> Wanted? {
-        guard let key = try index.picture(of: contact.id)?.key else { return nil }
+        guard let key = try index.image(of: contact.id)?.key else { return nil }
         if let storageClass = query.storageClass, try index.entry(for: key)?.file?.storageClass != storageClass {
             return nil
         }
@@ -225,8 +225,8 @@ private actor PictureMirror {
 
     // MARK: Writing
 
-    /// Writes one picture, unless the folder has it.
-    private func write(_ picture: Wanted, to folder: PictureFolder?) async throws {
+    /// Writes one image, unless the folder has it.
+    private func write(_ picture: Wanted, to folder: ImageFolder?) async throws {
         guard let entry = try index.entry(for: picture.key), let file = entry.file else {
             return report.missing += 1
         }
@@ -243,7 +243,7 @@ private actor PictureMirror {
         case .withheld: return report.withheld += 1
         case .missing:
             report.missing += 1
-            // The picture of an earlier run is better than none.
+            // The image of an earlier run is better than none.
             for name in known.keys
             where known[name]?.key == picture.key.rawValue && known[name]?.owners == picture.owners {
                 names.insert(name)
@@ -258,7 +258,7 @@ private actor PictureMirror {
         report.bytes += image.bytes.count
         if options.isDryRun { report.filesToWrite.append(name) }
         guard !options.isDryRun, let folder else { return }
-        var line = PictureManifest.Entry(file: name)
+        var line = ImageManifest.Entry(file: name)
         line.key = picture.key.rawValue
         line.sourceURL = entry.sourceURL
         line.storageClass = file.storageClass.rawValue
@@ -276,19 +276,19 @@ private actor PictureMirror {
         known[name] = line
     }
 
-    /// Whether a picture may be written under `name`: there is no file, or one that gives way.
-    private func isFree(_ name: String, in folder: PictureFolder?) -> Bool {
+    /// Whether an image may be written under `name`: there is no file, or one that gives way.
+    private func isFree(_ name: String, in folder: ImageFolder?) -> Bool {
         guard let folder, folder.has(name), !isOwn(name, in: folder) else { return true }
         return options.deletesForeign && !folder.hasFolder(name)
     }
 
-    /// The line of the file that shows this picture already; `nil` without such a file.
+    /// The line of the file that shows this image already; `nil` without such a file.
     private func unchanged(
         _ picture: Wanted,
         original: String,
         mediaType: String,
-        in folder: PictureFolder?
-    ) -> PictureManifest.Entry? {
+        in folder: ImageFolder?
+    ) -> ImageManifest.Entry? {
         guard let folder else { return nil }
         // The format of a rendition is not known before it is made.
         let isAsStored = options.rendition == nil && !options.withoutMetadata
@@ -306,7 +306,7 @@ private actor PictureMirror {
     }
 
     /// Whether the file was written by this or an earlier run, and not changed since.
-    private func isOwn(_ name: String, in folder: PictureFolder) -> Bool {
+    private func isOwn(_ name: String, in folder: ImageFolder) -> Bool {
         guard let line = known[name], let stamp = folder.stamp(of: name) else { return false }
         // A loss of power can leave a new file empty.
         guard stamp.size == line.sizeBytes || stamp.size == 0 else { return false }
@@ -349,14 +349,14 @@ private actor PictureMirror {
     }
 
     /// Appends a line to the manifest that only tells how the files are named, because there is no file.
-    private func noteNaming(in folder: PictureFolder) throws {
-        try note(PictureManifest.Entry(file: ""), in: folder, named: Self.newManifest, at: &manifestBytes)
+    private func noteNaming(in folder: ImageFolder) throws {
+        try note(ImageManifest.Entry(file: ""), in: folder, named: Self.newManifest, at: &manifestBytes)
     }
 
     /// Appends a line to the manifest or the journal.
     private func note(
-        _ entry: PictureManifest.Entry,
-        in folder: PictureFolder?,
+        _ entry: ImageManifest.Entry,
+        in folder: ImageFolder?,
         named name: String,
         at position: inout Int
     ) throws {
@@ -374,7 +374,7 @@ private actor PictureMirror {
     private static let administration: Set = [manifest, newManifest, journal, unfinishedFile]
 
     /// - Throws: `notEmpty` if the folder has files, which no export can have written.
-    private func requireNoFiles(in folder: PictureFolder) throws {
+    private func requireNoFiles(in folder: ImageFolder) throws {
         let names = try folder.names().filter { !Self.administration.contains($0) && !folder.hasFolder($0) }
         guard let name = names.first else { return }
         throw AvatarStoreError(
@@ -385,7 +385,7 @@ private actor PictureMirror {
     }
 
     /// Deletes files that earlier runs wrote and this one did not, and foreign files if the options say so.
-    private func deleteOthers(in folder: PictureFolder) throws {
+    private func deleteOthers(in folder: ImageFolder) throws {
         // A dry run does not remove the unfinished file of a killed run.
         for name in try folder.names() where !Self.administration.contains(name) {
             let isOwn = isOwn(name, in: folder)

@@ -3,13 +3,13 @@ import AvatarCore
 import AvatarFiles
 import AvatarIndex
 
-/// A picture that many contacts have from one host, such as the default picture of a service.
-public struct SharedPicture: Hashable, Sendable {
-    /// A host from which many contacts have the picture.
+/// An image that many contacts have from one host, such as the default image of a service.
+public struct SharedImage: Hashable, Sendable {
+    /// A host from which many contacts have the image.
     public struct Host: Hashable, Sendable {
         /// The name and port, such as `gravatar.com:443`.
         public var name: String
-        /// The number of contacts that have the picture from this host.
+        /// The number of contacts that have the image from this host.
         public var contacts: Int
     }
 
@@ -31,50 +31,50 @@ public struct SharedPicture: Hashable, Sendable {
     public var localFile: String?
 }
 
-/// One page of shared pictures.
-public struct SharedPicturePage: Sendable {
-    /// The pictures, sorted by the number of contacts, descending.
-    public var pictures: [SharedPicture]
+/// One page of shared images.
+public struct SharedImagePage: Sendable {
+    /// The images, sorted by the number of contacts, descending.
+    public var images: [SharedImage]
     /// The value of `after` for the next page; `nil` on the last page.
     public var next: String?
 }
 
 extension AvatarStore {
-    /// The default minimum of `sharedPictures(minimum:after:limit:)`, 10 contacts: more than a family or a small company.
+    /// The default minimum of `sharedImages(minimum:after:limit:)`, 10 contacts: more than a family or a small company.
     public static let usualSharedMinimum = 10
 
-    /// Pictures that at least `minimum` contacts have from one host, sorted by the number of contacts, descending: candidates
+    /// Images that at least `minimum` contacts have from one host, sorted by the number of contacts, descending: candidates
     /// for `ignore(digests:dryRun:)`. Changes nothing.
     ///
     /// With a million entries a call for any page takes less than a second.
     /// - Parameter minimum: the minimum number of contacts of one host, at least 2. Default: 10.
     /// - Parameter last: the `next` of the page before; `nil` for the first page.
-    /// - Parameter limit: the limit on the number of pictures, at least 1. Default: 100.
+    /// - Parameter limit: the limit on the number of images, at least 1. Default: 100.
     /// - Throws: `invalidConfiguration` for an invalid parameter; an error of the index.
-    public func sharedPictures(
+    public func sharedImages(
         minimum: Int = usualSharedMinimum,
         after last: String? = nil,
         limit: Int = 100
-    ) throws -> SharedPicturePage {
+    ) throws -> SharedImagePage {
         guard minimum >= 2, limit >= 1 else {
             throw AvatarStoreError(
                 .invalidConfiguration,
                 "The minimum of shared images (\(minimum)) must be at least 2, and the limit (\(limit)) at least 1."
             )
         }
-        let found = try index.sharedPictures(minimum: minimum, after: last.map(Self.position), limit: limit)
+        let found = try index.sharedImages(minimum: minimum, after: last.map(Self.position), limit: limit)
         let end = found.count == limit ? found.last : nil
-        return SharedPicturePage(
-            pictures: found.compactMap { record in record.file.map { picture(record, $0) } },
+        return SharedImagePage(
+            images: found.compactMap { record in record.file.map { picture(record, $0) } },
             next: end.map { "\($0.contacts) \(Hexadecimal.text($0.sha256))" }
         )
     }
 
-    private func picture(_ record: SharedRecord, _ file: FileRecord) -> SharedPicture {
-        SharedPicture(
+    private func picture(_ record: SharedRecord, _ file: FileRecord) -> SharedImage {
+        SharedImage(
             digest: Hexadecimal.text(record.sha256),
             contacts: record.contacts,
-            hosts: record.hosts.map { SharedPicture.Host(name: $0.name, contacts: $0.contacts) },
+            hosts: record.hosts.map { SharedImage.Host(name: $0.name, contacts: $0.contacts) },
             mediaType: file.mediaType,
             width: file.width,
             height: file.height,

@@ -1,6 +1,6 @@
 import AvatarFoundation
 
-/// A contact with its picture as a vCard 3.0 (RFC 2426), the version that address books exchange.
+/// A contact with its image as a vCard 3.0 (RFC 2426), the version that address books exchange.
 enum ContactCard {
     /// The formats that address books read in a card of this version.
     static let mediaTypes: Set = ["image/jpeg", "image/png", "image/gif"]
@@ -9,7 +9,7 @@ enum ContactCard {
     ///
     /// - Parameters:
     ///   - name: the display name; `nil` for a contact without one, whose card shows the id.
-    ///   - photo: the bytes of the picture.
+    ///   - photo: the bytes of the image.
     ///   - mediaType: the media type of the bytes, one of `mediaTypes`.
     static func text(id: String, name: String?, photo: [UInt8], mediaType: String) -> [UInt8] {
         let label = escaped(name ?? id)

@@ -4,7 +4,7 @@ import AvatarFiles
 import AvatarFoundation
 
 /// The places of the exported images in the manifest. An image costs about 50 bytes of memory, whatever its key and its name are.
-struct ExportedPictures {
+struct ExportedImages {
     private struct Place {
         let offset: Int
         let count: Int
@@ -18,10 +18,10 @@ struct ExportedPictures {
     }
 
     /// The line of `key` in the unfinished manifest; `nil` if the image is not exported.
-    func line(of key: AvatarKey, in folder: PictureFolder) throws -> PictureManifest.Entry? {
+    func line(of key: AvatarKey, in folder: ImageFolder) throws -> ImageManifest.Entry? {
         guard let place = places[Self.hash(key)] else { return nil }
-        let bytes = try folder.read(PictureManifest.unfinishedName, at: place.offset, count: place.count)
-        let entry = try JSONDecoder().decode(PictureManifest.Entry.self, from: Data(bytes))
+        let bytes = try folder.read(ImageManifest.unfinishedName, at: place.offset, count: place.count)
+        let entry = try JSONDecoder().decode(ImageManifest.Entry.self, from: Data(bytes))
         // Another key may have the same hash; an image must never stand for another one.
         return entry.key == key.rawValue ? entry : nil
     }
@@ -31,21 +31,21 @@ struct ExportedPictures {
     }
 }
 
-extension PictureFolder {
+extension ImageFolder {
     /// Opens the folder of an export at `path`; creates it unless `fileMode` is `nil`.
     ///
     /// - Returns: `nil` for a missing folder, if `fileMode` is `nil`.
     /// - Throws: `unusableRoot` for a symbolic link, a file, or a folder that another user can change; `readOnly`, `diskFull`
     ///   or `storage`.
-    static func ofExport(_ path: String, fileMode: UInt32?) throws(AvatarStoreError) -> PictureFolder? {
-        let folder = try PictureFolder(writing: path, fileMode: fileMode)
+    static func ofExport(_ path: String, fileMode: UInt32?) throws(AvatarStoreError) -> ImageFolder? {
+        let folder = try ImageFolder(writing: path, fileMode: fileMode)
         if let folder { try TargetAccess(folder.directory)?.requireOwn(path) }
         return folder
     }
 }
 
 /// An image that an export has written.
-package struct ExportedPicture {
+package struct ExportedImage {
     /// The name in the folder.
     package let file: String
     package let mediaType: String?
@@ -58,28 +58,28 @@ package struct ExportedPicture {
 
 /// The folder of an export, for the pages beside the images.
 package struct ExportFolder {
-    private let folder: PictureFolder
-    private let pictures: ExportedPictures
+    private let folder: ImageFolder
+    private let pictures: ExportedImages
     private let fileMode: UInt32
-    private let pages: PictureFolder
+    private let pages: ImageFolder
 
     /// Makes the folder of the pages.
-    init(_ folder: PictureFolder, pictures: ExportedPictures, fileMode: UInt32) throws {
+    init(_ folder: ImageFolder, pictures: ExportedImages, fileMode: UInt32) throws {
         self.folder = folder
         self.pictures = pictures
         self.fileMode = fileMode
-        pages = try folder.makeFolder(PictureManifest.pageFolderName, fileMode: fileMode)
+        pages = try folder.makeFolder(ImageManifest.pageFolderName, fileMode: fileMode)
     }
 
     /// The name of the folder of the pages.
-    package static let pageFolderName = PictureManifest.pageFolderName
+    package static let pageFolderName = ImageManifest.pageFolderName
     /// The name of the first page.
-    package static let firstPageName = PictureManifest.firstPageName
+    package static let firstPageName = ImageManifest.firstPageName
 
     /// The exported image of `key`; `nil` if it is not in the folder.
-    package func picture(of key: AvatarKey) throws -> ExportedPicture? {
+    package func image(of key: AvatarKey) throws -> ExportedImage? {
         try pictures.line(of: key, in: folder).map {
-            ExportedPicture(
+            ExportedImage(
                 file: $0.file,
                 mediaType: $0.mediaType,
                 sizeBytes: $0.sizeBytes,
@@ -91,14 +91,14 @@ package struct ExportFolder {
 
     /// Writes the first page.
     package func writeFirstPage(_ bytes: [UInt8]) throws {
-        try folder.write(bytes, to: PictureManifest.firstPageName, mode: fileMode)
+        try folder.write(bytes, to: ImageManifest.firstPageName, mode: fileMode)
     }
 
     /// Writes a file into the folder of the pages.
     ///
     /// - Parameter name: must end in `.html` or `.svg`, so that the next export removes the remains of a killed one.
     package func writePage(_ bytes: [UInt8], to name: String) throws {
-        precondition(PictureManifest.pageSuffixes.contains(where: name.hasSuffix))
+        precondition(ImageManifest.pageSuffixes.contains(where: name.hasSuffix))
         try pages.write(bytes, to: name, mode: fileMode)
     }
 

@@ -1,14 +1,14 @@
 import AvatarStore
 public import AvatarCore
 
-/// How `AvatarStore.mirrorPictures(_:to:options:progress:)` writes a folder.
+/// How `AvatarStore.mirrorImages(_:to:options:progress:)` writes a folder.
 public struct MirrorOptions: Sendable {
-    /// The names of the files. A name never passes from one picture or contact to another.
+    /// The names of the files. A name never passes from one image or contact to another.
     public enum Names: String, Sendable, CaseIterable {
-        /// A file for each contact with a picture, under the id of the contact. An id with characters that file names lack is
+        /// A file for each contact with an image, under the id of the contact. An id with characters that file names lack is
         /// followed by 12 digits of its digest.
         case ids
-        /// A file for each contact with a picture, under the name of the contact and 12 digits of its id's digest.
+        /// A file for each contact with an image, under the name of the contact and 12 digits of its id's digest.
         case names
         /// A file for each image, under the end of its URL, or its own name, and 12 digits of its key's digest.
         case keys
@@ -16,7 +16,7 @@ public struct MirrorOptions: Sendable {
 
     /// The names. Default: `nil`, those that the mirror has, and `ids` for a new one.
     public var names: Names?
-    /// The rendition to write of each picture, made if necessary and not stored. If it cannot be made, the original is
+    /// The rendition to write of each image, made if necessary and not stored. If it cannot be made, the original is
     /// written. Default: `nil`, all originals.
     public var rendition: Rendition?
     /// Whether to write images without their metadata. An image with metadata that cannot be taken out is written as a
@@ -62,13 +62,13 @@ public struct MirrorReport: Hashable, Sendable {
     public var unchanged = 0
     /// The files of vanished contacts and images that were deleted, and foreign files with `MirrorOptions.deletesForeign`.
     public var deleted = 0
-    /// The pictures left out because their file in the store is missing or damaged. A file of an earlier mirroring stays.
+    /// The images left out because their file in the store is missing or damaged. A file of an earlier mirroring stays.
     public var missing = 0
-    /// The pictures left out because a foreign file has their name.
+    /// The images left out because a foreign file has their name.
     public var blocked = 0
-    /// The names of those pictures' files, at most `maximumListedFiles`.
+    /// The names of those images' files, at most `maximumListedFiles`.
     public var blockedFiles: [String] = []
-    /// The foreign files that stay, those with the name of a picture among them.
+    /// The foreign files that stay, those with the name of an image among them.
     public var foreign = 0
     /// Their names, at most `maximumListedFiles`.
     public var foreignFiles: [String] = []
@@ -86,7 +86,7 @@ public struct MirrorReport: Hashable, Sendable {
     /// The most foreign and blocked files that a report names.
     public static let maximumListedFiles = 5
 
-    /// Counts a picture that is left out because a foreign file has its name.
+    /// Counts an image that is left out because a foreign file has its name.
     mutating func block(_ file: String) {
         blocked += 1
         if blockedFiles.count < Self.maximumListedFiles { blockedFiles.append(file) }

@@ -4,7 +4,7 @@ import AvatarFiles
 import AvatarFoundation
 
 /// The file `manifest.jsonl` in a folder of exported images: one JSON object per line.
-enum PictureManifest {
+enum ImageManifest {
     /// The name of the finished manifest.
     static let name = "manifest.jsonl"
     /// The name while the export runs.
@@ -13,7 +13,7 @@ enum PictureManifest {
     static let firstPageName = "index.html"
     /// The name of the file with the vCards of the contacts.
     static let cardsName = "contacts.vcf"
-    /// The folder of the other pages, and of the initials that stand in for pictures.
+    /// The folder of the other pages, and of the initials that stand in for images.
     static let pageFolderName = "pages"
     /// How the names of the files in that folder end.
     static let pageSuffixes = [".html", ".svg"]
@@ -62,7 +62,7 @@ enum PictureManifest {
     /// The lines of the manifest `name`; `nil` if the folder has none.
     ///
     /// - Throws: `unreadableList` if it is not a file, or too large.
-    static func lines(of folder: PictureFolder, named name: String = name) throws -> [Line]? {
+    static func lines(of folder: ImageFolder, named name: String = name) throws -> [Line]? {
         switch try folder.read(name, limit: maximumBytes) {
         case .nothing:
             return nil

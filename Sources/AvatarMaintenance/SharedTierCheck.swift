@@ -4,10 +4,10 @@ import AvatarCore
 import AvatarFiles
 
 /// Checks a shared tier: whether each record has its bytes, which bytes no record names, and by sample whether the objects hold
-/// what their keys say. It needs no store. Its memory grows by about 100 bytes per picture.
+/// what their keys say. It needs no store. Its memory grows by about 100 bytes per image.
 public struct SharedTierCheck: Sendable {
     private let tier: any SharedTier
-    /// The most records and the most pictures that are read. Default: 100 of each.
+    /// The most records and the most images that are read. Default: 100 of each.
     public var sampleSize = 100
     /// How long a repair waits before it deletes bytes that no record names: longer than a machine takes from putting bytes to
     /// putting the record that names them. Default: 150 seconds.
@@ -80,7 +80,7 @@ public struct SharedTierCheck: Sendable {
                 foreign.append(key)
             }
         }
-        report.pictures = bytes.count
+        report.images = bytes.count
         for key in foreign { report.add(.foreignObject, key) }
         return bytes
     }

@@ -30,11 +30,11 @@ public struct SharedTierReport: Sendable {
     public internal(set) var records = 0
     /// The URLs that they are of.
     public internal(set) var urls = 0
-    /// The pictures: objects with bytes.
-    public internal(set) var pictures = 0
-    /// The pictures and records that were read.
+    /// The images: objects with bytes.
+    public internal(set) var images = 0
+    /// The images and records that were read.
     public internal(set) var sampled = 0
-    /// The tombstones of erased pictures that some machine has not passed yet.
+    /// The tombstones of erased images that some machine has not passed yet.
     public internal(set) var tombstones = 0
     /// The claims: images that some machine is requesting, or was when it died.
     public internal(set) var claims = 0

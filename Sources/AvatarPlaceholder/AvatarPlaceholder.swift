@@ -1,7 +1,7 @@
-/// A placeholder for a contact without a picture: initials on a colour derived from the contact's id. The same contact
+/// A placeholder for a contact without an image: initials on a colour derived from the contact's id. The same contact
 /// has the same placeholder on every machine.
 ///
-/// It is a separate type and not an `AvatarImage`, so it is never mistaken for a picture, and the store never keeps
+/// It is a separate type and not an `AvatarImage`, so it is never mistaken for an image, and the store never keeps
 /// one.
 public struct AvatarPlaceholder: Hashable, Sendable {
     /// The letters. If they are empty, for a contact without a name, a silhouette is drawn.

@@ -1,6 +1,6 @@
 /// Makes renditions of originals. `DecoderPool` of the product `AvatarRenditions` decodes them in a sandboxed process.
 public protocol RenditionMaker: Sendable {
-    /// The version of the decoders. If it changes, the store tries again to decode pictures that failed before.
+    /// The version of the decoders. If it changes, the store tries again to decode images that failed before.
     var version: Int { get }
 
     /// Makes a rendition. May be called by several tasks at once.
@@ -43,14 +43,14 @@ public struct MadeRendition: Sendable {
 
 /// The reason why a rendition could not be made.
 public enum RenditionError: Error, Sendable, Hashable {
-    /// The picture cannot be decoded; the text is a sentence with the reason. Its format is not supported, its bytes are
+    /// The image cannot be decoded; the text is a sentence with the reason. Its format is not supported, its bytes are
     /// truncated or damaged, or it exceeds a limit: 50 million pixels, 65,500 pixels on a side, 64 MiB. The store remembers
     /// this.
     case cannotDecode(String)
-    /// The decoder failed by itself or timed out while it decoded the picture; the text is a sentence with the reason. The store gives the
-    /// picture up after three times.
+    /// The decoder failed by itself or timed out while it decoded the image; the text is a sentence with the reason. The store gives the
+    /// image up after three times.
     case decoderDied(String)
-    /// No picture can be decoded; the text is a sentence with the reason, and what to do. The decoder is missing, has another
+    /// No image can be decoded; the text is a sentence with the reason, and what to do. The decoder is missing, has another
     /// version, has no sandbox here, or was ended from outside. The store tries again with the next request.
     case unavailable(String)
     /// No quality and size fits `Rendition.maxBytes`. The number is the length of the smallest file tried, in bytes.

@@ -1,6 +1,6 @@
-/// The effect of ignoring pictures, or of no longer ignoring them: numbers of entries, contacts, files and bytes.
+/// The effect of ignoring images, or of no longer ignoring them: numbers of entries, contacts, files and bytes.
 public struct IgnoreReport: Hashable, Sendable {
-    /// The number of entries that lost their picture; with `unignore(digests:dryRun:)`, of entries that are due again.
+    /// The number of entries that lost their image; with `unignore(digests:dryRun:)`, of entries that are due again.
     public var entries = 0
     /// The number of their contacts, each counted once per entry.
     public var contacts = 0

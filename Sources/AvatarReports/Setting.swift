@@ -89,7 +89,7 @@ public struct Setting: Hashable, Sendable {
     public static let keepUnlinked = Setting("keep-unowned", default: 1, in: 0...1, .boolean)
     /// Whether the store keeps the names of contacts. Setting it to 0 removes the names that it has. Default: 1, yes.
     public static let keepNames = Setting("keep-names", default: 1, in: 0...1, .boolean)
-    /// Whether the store keeps digests of the e-mail addresses of contacts, by which `picture(withAddressDigest:)` finds
+    /// Whether the store keeps digests of the e-mail addresses of contacts, by which `image(withAddressDigest:)` finds
     /// them. Syncs of lists record them; setting it to 0 removes those that it has. Default: 0, no.
     public static let keepAddresses = Setting("keep-addresses", default: 0, in: 0...1, .boolean)
     /// How often in a row an origin must report an image as gone before its file is removed; 0: it is never removed.

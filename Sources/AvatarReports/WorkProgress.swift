@@ -38,7 +38,7 @@ public struct WorkProgress: Hashable, Sendable {
         package static let compacting = Phase("compacting")
         /// The store writes images to a folder.
         package static let exporting = Phase("exporting")
-        /// The store saves pictures from a folder.
+        /// The store saves images from a folder.
         package static let importing = Phase("importing")
     }
 

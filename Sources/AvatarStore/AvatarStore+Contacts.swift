@@ -19,7 +19,7 @@ extension AvatarStore {
     /// One page of the contacts of the store, in the order of their names without case and accents; contacts without a
     /// name are in the order of their ids.
     ///
-    /// The contacts are those that a list named in a sync, with a picture or without, and those that an image is linked
+    /// The contacts are those that a list named in a sync, with an image or without, and those that an image is linked
     /// to. A page costs the same at the beginning and at the end, however many contacts there are.
     ///
     /// A search for `text` finds the contacts whose names have a word that begins with each of its words, in any order: "love a"
@@ -101,7 +101,7 @@ extension AvatarStore {
         try index.names(of: contacts)
     }
 
-    /// Whether the store has digests of addresses, by which `picture(withAddressDigest:)` finds contacts.
+    /// Whether the store has digests of addresses, by which `image(withAddressDigest:)` finds contacts.
     ///
     /// - Throws: an error of the index.
     package func hasAddresses() throws -> Bool {

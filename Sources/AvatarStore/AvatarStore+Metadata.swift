@@ -7,12 +7,12 @@ import AvatarWriter
 
 /// An image without its metadata, as `AvatarStore.removingMetadata(from:)` finds or makes it.
 package enum ImageWithoutMetadata: Sendable {
-    /// A stored image: the picture itself if it has no metadata, else its copy; a rendition if metadata cannot be taken out
+    /// A stored image: the image itself if it has no metadata, else its copy; a rendition if metadata cannot be taken out
     /// of the format.
-    case stored(StoredPicture)
+    case stored(StoredImage)
     /// A view of the file that leaves the metadata out. It is not stored: there is no room for a copy, or the store is open
     /// for reading only.
-    case open(OpenPicture)
+    case open(OpenImage)
     /// The metadata cannot be taken out, and no rendition can be made.
     case none
 }
@@ -37,13 +37,13 @@ extension AvatarImage {
 }
 
 extension AvatarStore {
-    /// The picture without its metadata if that is stored: the picture itself, its copy, or a rendition if metadata cannot be
+    /// The image without its metadata if that is stored: the image itself, its copy, or a rendition if metadata cannot be
     /// taken out of its format. Does not wait for writers, and does not count as a use; `open(_:)` does.
     ///
-    /// - Returns: `nil` if it is not known whether the picture has metadata, or the copy is not made yet.
+    /// - Returns: `nil` if it is not known whether the image has metadata, or the copy is not made yet.
     ///   `removingMetadata(from:)` makes it.
     /// - Throws: an error of the index.
-    package func storedWithoutMetadata(_ picture: StoredPicture) throws -> StoredPicture? {
+    package func storedWithoutMetadata(_ picture: StoredImage) throws -> StoredImage? {
         guard let hasMetadata = picture.hasMetadata else { return nil }
         guard hasMetadata else { return picture }
         guard picture.canLoseMetadata else { return try rendition(MetadataRemoval.largest, of: picture) }
@@ -53,12 +53,12 @@ extension AvatarStore {
         return try self.picture(hit, of: picture, isCopy: true)
     }
 
-    /// The picture without its metadata. The copy is made if necessary, and kept like a rendition: under their share of the
+    /// The image without its metadata. The copy is made if necessary, and kept like a rendition: under their share of the
     /// budget, until its original goes. Making one takes milliseconds, and decodes nothing.
     ///
-    /// - Returns: `nil` if the file of the picture is missing. Then look it up again.
+    /// - Returns: `nil` if the file of the image is missing. Then look it up again.
     /// - Throws: an error of the index or the disk; `CancellationError` if the task is cancelled.
-    package func removingMetadata(from picture: StoredPicture) async throws -> ImageWithoutMetadata? {
+    package func removingMetadata(from picture: StoredImage) async throws -> ImageWithoutMetadata? {
         switch try await MetadataRemoval(of: picture.hit, picture.key, fetching).run() {
         case .unneeded: return .stored(picture)
         case .stored(let hit):
@@ -71,23 +71,23 @@ extension AvatarStore {
         }
     }
 
-    /// The picture whose copy without metadata has the SHA-256 `sha256`: the original. Sends no request, does not wait for
+    /// The image whose copy without metadata has the SHA-256 `sha256`: the original. Sends no request, does not wait for
     /// writers, and does not count as a use.
     ///
     /// - Parameter sha256: 64 hexadecimal digits in lower case.
     /// - Returns: `nil` if no such copy is stored, or `sha256` is not a digest.
     /// - Throws: an error of the index.
-    package func picture(withDigestOfCopy sha256: String) throws -> StoredPicture? {
+    package func image(withDigestOfCopy sha256: String) throws -> StoredImage? {
         guard let digest = Hexadecimal.bytes(sha256), digest.count == 32 else { return nil }
-        return try picture { try index.picture(withRendition: MetadataRemoval.spec, ofDigest: digest) }
+        return try picture { try index.image(withRendition: MetadataRemoval.spec, ofDigest: digest) }
     }
 
-    /// The file of the picture of `address` without its metadata, made and stored if necessary. Sends no request, and counts
+    /// The file of the image of `address` without its metadata, made and stored if necessary. Sends no request, and counts
     /// as a use.
     ///
     /// - Parameter address: the URL of the image, or its key.
     /// - Returns: the stored file itself if it has no metadata; else its copy, or a rendition if metadata cannot be taken out
-    ///   of its format; `nil` if the picture is not stored.
+    ///   of its format; `nil` if the image is not stored.
     /// - Throws: `imageRefused` if the metadata cannot be taken out, and no rendition can be made; `overBudget` if there is no
     ///   room for the copy; `readOnly` in a store that is open for reading only; another error of the index or the disk;
     ///   `CancellationError` if the task is cancelled.
@@ -125,7 +125,7 @@ extension AvatarStore {
     }
 
     /// `picture` without its metadata, opened, with the digest of what is left.
-    private func open(_ picture: StoredPicture, as view: StrippedImage<OpenFile>) throws -> OpenPicture {
+    private func open(_ picture: StoredImage, as view: StrippedImage<OpenFile>) throws -> OpenImage {
         var digest = SHA256()
         var offset = 0
         while offset < view.byteCount {
@@ -135,7 +135,7 @@ extension AvatarStore {
             offset += bytes.count
         }
         accesses.record(picture.hit, at: clock.now())
-        let stripped = StoredPicture(
+        let stripped = StoredImage(
             key: picture.key,
             sha256: Hexadecimal.text(digest.finalize()),
             published: picture.published,
@@ -144,11 +144,11 @@ extension AvatarStore {
             original: nil,
             viewByteCount: view.byteCount
         )
-        return OpenPicture(stripped, view)
+        return OpenImage(stripped, view)
     }
 }
 
-extension StoredPicture {
+extension StoredImage {
     /// Whether metadata can be taken out of its format.
     fileprivate var canLoseMetadata: Bool { ImageFormat(rawValue: mediaType).canLoseMetadata }
 }

@@ -3,12 +3,12 @@ import AvatarIndex
 import AvatarProviders
 
 extension AvatarStore {
-    /// The ThumbHash of the picture of `key`, 5 to 25 bytes: a blurred stand-in to show while the picture is fetched. An
+    /// The ThumbHash of the image of `key`, 5 to 25 bytes: a blurred stand-in to show while the image is fetched. An
     /// entry keeps it while its file is evicted. Sends no request and does not wait for writers.
     ///
     /// `ThumbHash` of the module `AvatarPlaceholder` draws it.
     ///
-    /// - Returns: `nil` until a rendition of the picture is made.
+    /// - Returns: `nil` until a rendition of the image is made.
     /// - Throws: an error of the index.
     public func thumbHash(for key: AvatarKey) throws -> [UInt8]? { try index.thumbHash(for: key) }
 
@@ -37,7 +37,7 @@ extension AvatarStore {
     }
 }
 
-// MARK: Renditions of pictures
+// MARK: Renditions of images
 
 extension AvatarStore {
     /// The stored rendition of `picture`. Decodes nothing, does not wait for writers, and does not count as a use; `open(_:)`
@@ -45,7 +45,7 @@ extension AvatarStore {
     ///
     /// - Returns: `nil` if the rendition is not made yet, or its file is missing.
     /// - Throws: an error of the index.
-    package func rendition(_ rendition: Rendition, of picture: StoredPicture) throws -> StoredPicture? {
+    package func rendition(_ rendition: Rendition, of picture: StoredImage) throws -> StoredImage? {
         let spec = rendition.resolved(of: picture.hit.file).spec
         guard let hit = try index.hit(for: picture.key, rendition: spec, of: picture.hit.file.id),
             try roots.contains(hit.file)
@@ -56,21 +56,21 @@ extension AvatarStore {
     /// The rendition of `picture`, made and stored if necessary. Making one usually takes milliseconds.
     ///
     /// - Parameter rendition: the rendition to make.
-    /// - Parameter picture: the original.
-    /// - Returns: `nil` if the picture cannot be decoded, or the rendition cannot be stored. Use the original then.
+    /// - Parameter image: the original.
+    /// - Returns: `nil` if the image cannot be decoded, or the rendition cannot be stored. Use the original then.
     /// - Throws: `imageRefused` if no quality and size fits `Rendition.maxBytes`; an error of the index or the disk;
     ///   `CancellationError` if the task is cancelled.
-    package func makeRendition(_ rendition: Rendition, of picture: StoredPicture) async throws -> StoredPicture? {
+    package func makeRendition(_ rendition: Rendition, of picture: StoredImage) async throws -> StoredImage? {
         let resolved = rendition.resolved(of: picture.hit.file)
         let outcome = try await RenditionWork(resolved, of: picture.hit, picture.key, fetching).run()
         guard case .stored(let hit) = outcome else { return nil }
         return try self.picture(hit, of: picture)
     }
 
-    /// The rendition or the copy with this hit as a picture.
-    func picture(_ hit: IndexHit, of original: StoredPicture, isCopy: Bool = false) throws -> StoredPicture? {
+    /// The rendition or the copy with this hit as an image.
+    func picture(_ hit: IndexHit, of original: StoredImage, isCopy: Bool = false) throws -> StoredImage? {
         guard let digest = try index.digest(ofFile: hit.file.id) else { return nil }
-        return StoredPicture(
+        return StoredImage(
             key: original.key,
             sha256: Hexadecimal.text(digest),
             published: original.published,

@@ -44,7 +44,7 @@ extension AvatarStore {
     /// Brings the store in line with address books, as `sync(_:options:total:progress:)` with contact lists: asks each source for its
     /// changes, one after the other, and then syncs the contacts of all its cards.
     ///
-    /// A contact whose card is gone, or has no picture any more, is unlinked unless another source or list names it, whatever
+    /// A contact whose card is gone, or has no image any more, is unlinked unless another source or list names it, whatever
     /// `SyncOptions.prunes` says; not if more than half of the contacts of a source, and more than 20, are gone
     /// (`SyncOptions.prunesAll`). A source that cannot be read keeps its contacts; `SyncReport.sources` tells why, and the others go
     /// on. They are asked within half of `SyncOptions.timeLimit`, and not at all with the policy `offline`.

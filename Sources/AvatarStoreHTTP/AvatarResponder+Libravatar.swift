@@ -2,21 +2,21 @@ import AvatarPlaceholder
 import AvatarStore
 import HTTPTypes
 
-/// The interface of Libravatar and Gravatar: pictures by digests of e-mail addresses.
+/// The interface of Libravatar and Gravatar: images by digests of e-mail addresses.
 ///
-/// Digests of addresses can be guessed, so a response must not reveal whether an address is known. An address without a picture
+/// Digests of addresses can be guessed, so a response must not reveal whether an address is known. An address without an image
 /// and an unknown address get the same response, which depends on the request alone, after the same look-up.
 extension AvatarResponder {
-    /// The sizes that a client may request, in pixels. A stored picture is sent in the next larger size of `Rendition.sizes`.
+    /// The sizes that a client may request, in pixels. A stored image is sent in the next larger size of `Rendition.sizes`.
     private static let sizes = 1...2048
-    /// The size of a default picture if the client asks for none, or for one that is not allowed.
+    /// The size of a default image if the client asks for none, or for one that is not allowed.
     private static let usualSize = 80
-    /// The time that a client may keep a picture or a default picture.
+    /// The time that a client may keep an image or a default image.
     private static let lifetime = "max-age=300"
 
     /// `GET /avatar/HASH`, where HASH may have a file extension.
     ///
-    /// Libravatar and Gravatar show the default picture for a HASH that is not a digest, and so does this.
+    /// Libravatar and Gravatar show the default image for a HASH that is not a digest, and so does this.
     func avatar(named name: String, _ target: RequestTarget, _ request: HTTPRequest) throws -> AvatarResponse {
         func parameter(_ short: String, _ long: String) -> String? { target.query[short] ?? target.query[long] }
         let fallback = (parameter("d", "default") ?? "").lowercased()
@@ -30,7 +30,7 @@ extension AvatarResponder {
             let found = try respond(
                 to: request,
                 as: Rendition(size: size, fit: .square),
-                with: { try store.picture(withAddressDigest: digest) },
+                with: { try store.image(withAddressDigest: digest) },
                 fields: { _, _ in [.cacheControl: cacheControl] }
             )
             // An image that is held back is not told from an address without one.

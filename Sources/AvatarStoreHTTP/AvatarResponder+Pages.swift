@@ -6,7 +6,7 @@ import HTTPTypes
 extension AvatarResponder {
     /// The number of contacts on one page of the gallery.
     private static let pageSize = 60
-    /// A browser may load pictures from here and apply the style of the page, and nothing else.
+    /// A browser may load images from here and apply the style of the page, and nothing else.
     private static let policy =
         "default-src 'none'; img-src 'self'; \(PageStyle.policy); form-action 'self'; base-uri 'none'; "
         + "frame-ancestors 'none'"
@@ -129,7 +129,7 @@ extension AvatarResponder {
             try store.contacts(sharingPictureOf: $0, besides: id, limit: ContactPage.mostSharers + 1)
         }
         let imagePath = details.flatMap { self.imagePath($0, contact: id) }
-        let facts = PictureFacts(contact: id, details: details, imagePath: imagePath)
+        let facts = ImageFacts(contact: id, details: details, imagePath: imagePath)
         let page = ContactPage(
             frame: frame(request),
             contact: PageContact(contact, pictureSize: 512),
@@ -152,7 +152,7 @@ extension AvatarResponder {
     }
 
     /// The path of the image alone; `nil` if its file is missing. The digest of a file with metadata leads to nothing, so the
-    /// path of such an image is that of the contact's picture.
+    /// path of such an image is that of the contact's image.
     private func imagePath(_ details: AvatarDetails, contact: String) -> String? {
         guard details.isFilePresent, let sha256 = details.sha256, let type = details.fileExtension else { return nil }
         guard details.hasMetadata == false || servesMetadata else { return Self.picturePath(contact) }
@@ -180,7 +180,7 @@ extension AvatarResponder {
 extension PageContact {
     /// `contact` with its paths on this server.
     ///
-    /// - Parameter pictureSize: the size of the picture in pixels, twice that of its place on the page, for dense screens.
+    /// - Parameter pictureSize: the size of the image in pixels, twice that of its place on the page, for dense screens.
     init(_ contact: StoredContact, pictureSize: Int) {
         self.init(
             id: contact.id,

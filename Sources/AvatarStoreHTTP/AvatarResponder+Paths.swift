@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// The paths of contacts.
 extension AvatarResponder {
-    /// The path of a contact's picture.
+    /// The path of a contact's image.
     ///
     /// - Parameter parameter: a parameter of the query, such as `size=96`; `nil` for none.
     static func picturePath(_ contact: String, _ parameter: String? = nil) -> String {
@@ -18,7 +18,7 @@ extension AvatarResponder {
 
     /// `GET /contacts/?id=ID` and `/contacts/?picture=ID`.
     func contact(namedIn target: RequestTarget, _ request: HTTPRequest) throws -> AvatarResponse {
-        if let id = target.query["picture"] { return try picture(ofContact: id, target, request) }
+        if let id = target.query["picture"] { return try image(ofContact: id, target, request) }
         return try page(ofContact: target.query["id"] ?? "", request)
     }
 

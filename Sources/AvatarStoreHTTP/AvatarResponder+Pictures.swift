@@ -4,17 +4,17 @@ import AvatarPlaceholder
 import AvatarStore
 import HTTPTypes
 
-/// Pictures: of a contact, and by the digest of their bytes.
+/// Images: of a contact, and by the digest of their bytes.
 extension AvatarResponder {
-    /// A picture of at most this many bytes is read at once; a larger one is read while it is sent.
+    /// An image of at most this many bytes is read at once; a larger one is read while it is sent.
     private static let mostBytesAtOnce = 64 << 10
     /// The look-ups after which a file that is missing each time is given up. Each eviction and replacement may cost one.
     private static let mostLooks = 4
-    /// A picture must not load or run anything, even if a browser shows an SVG by itself.
+    /// An image must not load or run anything, even if a browser shows an SVG by itself.
     private static let policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
     /// `GET /contacts/ID/picture`.
-    func picture(
+    func image(
         ofContact id: String,
         _ target: RequestTarget,
         _ request: HTTPRequest
@@ -37,7 +37,7 @@ extension AvatarResponder {
             to: request,
             as: wish.rendition,
             isForBrowsers: use == "browser",
-            with: { try store.picture(of: id) }
+            with: { try store.image(of: id) }
         ) { given, _ in
             let lifetime = given.original.freshUntil.map { min(max(60, $0.seconds(since: now)), 86_400) } ?? 86_400
             var fields: HTTPFields = [
@@ -61,7 +61,7 @@ extension AvatarResponder {
     }
 
     /// `GET /images/SHA256.EXT`, where SHA256 is the digest of the image as it is sent, without its metadata. With a size or a
-    /// format, the response has a rendition of it. The picture of such a path never changes.
+    /// format, the response has a rendition of it. The image of such a path never changes.
     func image(named name: String, _ target: RequestTarget, _ request: HTTPRequest) throws -> AvatarResponse {
         let wish: RenditionWish
         switch RenditionWish.parse(target.query) {
@@ -75,7 +75,7 @@ extension AvatarResponder {
             as: wish.rendition,
             addressedBy: parts[0],
             with: {
-                let picture = try store.picture(withDigest: parts[0]) ?? store.picture(withDigestOfCopy: parts[0])
+                let picture = try store.image(withDigest: parts[0]) ?? store.image(withDigestOfCopy: parts[0])
                 return picture?.fileExtension == parts[1] ? picture : nil
             },
             fields: { _, isAsAsked in
@@ -101,7 +101,7 @@ extension AvatarResponder {
     }
 
     /// The path of the bytes of `picture`, which stays the same as long as they do.
-    static func imagePath(_ picture: StoredPicture) -> String {
+    static func imagePath(_ picture: StoredImage) -> String {
         "/images/\(picture.sha256).\(picture.fileExtension)"
     }
 
@@ -119,16 +119,16 @@ extension AvatarResponder {
     /// The image of a response.
     struct GivenImage {
         /// The image as it is stored.
-        let original: StoredPicture
+        let original: StoredImage
         /// The image whose bytes are sent: the original, its copy without metadata, or a rendition.
-        let sent: StoredPicture
+        let sent: StoredImage
         /// The open file if `sent` is a view of it that is not stored; else `nil`.
-        var open: OpenPicture?
+        var open: OpenImage?
         /// The image whose digest makes the path of this one; `nil` if no path has it.
-        var addressed: StoredPicture?
+        var addressed: StoredImage?
     }
 
-    /// The response with the picture that `look` finds.
+    /// The response with the image that `look` finds.
     ///
     /// - Parameter rendition: the requested rendition. If it cannot be made, the response has the original.
     /// - Parameter isForBrowsers: whether only an image is given that browsers show. Default: no.
@@ -140,7 +140,7 @@ extension AvatarResponder {
         as rendition: Rendition? = nil,
         isForBrowsers: Bool = false,
         addressedBy digest: String? = nil,
-        with look: () throws -> StoredPicture?,
+        with look: () throws -> StoredImage?,
         fields: (_ image: GivenImage, _ isAsAsked: Bool) -> HTTPFields
     ) throws -> Found {
         let now = store.configuration.clock.now()
@@ -175,7 +175,7 @@ extension AvatarResponder {
 
     /// The image to send for `original`; `nil` if it has metadata that must not be sent.
     private func given(
-        _ original: StoredPicture,
+        _ original: StoredImage,
         as rendition: Rendition?,
         addressedBy digest: String?
     ) throws -> GivenImage? {
@@ -196,7 +196,7 @@ extension AvatarResponder {
     }
 
     /// The image to send for `original`, which may be sent as it is.
-    private func given(_ original: StoredPicture, as rendition: Rendition?) throws -> GivenImage {
+    private func given(_ original: StoredImage, as rendition: Rendition?) throws -> GivenImage {
         let sent = try rendition.map { try picture(original, as: $0) } ?? original
         return GivenImage(original: original, sent: sent, addressed: original)
     }
@@ -204,7 +204,7 @@ extension AvatarResponder {
     /// The image to send for `original`, which has metadata or may have some; `nil` if it cannot be taken out.
     ///
     /// - Throws: `PreparationNeeded` if it must be made first.
-    private func withoutMetadata(_ original: StoredPicture) throws -> GivenImage? {
+    private func withoutMetadata(_ original: StoredImage) throws -> GivenImage? {
         if let stored = try store.storedWithoutMetadata(original) {
             return GivenImage(original: original, sent: stored, addressed: stored.isRendition ? nil : stored)
         }
@@ -214,13 +214,13 @@ extension AvatarResponder {
         return switch prepared.image {
         case .stored(let image):
             GivenImage(original: original, sent: image, addressed: image.isRendition ? nil : image)
-        case .open(let open): GivenImage(original: original, sent: open.picture, open: open)
+        case .open(let open): GivenImage(original: original, sent: open.image, open: open)
         case .none: nil
         }
     }
 
     /// The rendition of `original`, or `original` if the rendition cannot be made.
-    private func picture(_ original: StoredPicture, as rendition: Rendition) throws -> StoredPicture {
+    private func picture(_ original: StoredImage, as rendition: Rendition) throws -> StoredImage {
         if let made = try store.rendition(rendition, of: original) { return made }
         guard givesOriginals || store.configuration.renditions == nil else {
             throw PreparationNeeded(kind: .rendition(rendition), picture: original)
@@ -229,7 +229,7 @@ extension AvatarResponder {
     }
 
     /// The status and the fields of a part of `picture`.
-    private func head(_ part: Conditions.Part, of picture: StoredPicture, _ fields: HTTPFields) -> HTTPResponse {
+    private func head(_ part: Conditions.Part, of picture: StoredImage, _ fields: HTTPFields) -> HTTPResponse {
         var fields = fields
         switch part {
         case .whole:
@@ -261,7 +261,7 @@ extension AvatarResponder {
         return bytes.count == range.count ? .bytes(bytes) : nil
     }
 
-    /// The initials of the contact, for an hour at most: a picture may come.
+    /// The initials of the contact, for an hour at most: an image may come.
     private func placeholder(
         of contact: StoredContact,
         _ size: Int,

@@ -3,7 +3,7 @@ public import AvatarStore
 public import HTTPTypes
 public import Logging
 
-/// Responds to HTTP requests from a store: pictures of contacts, the contacts, the changes, and a page for people.
+/// Responds to HTTP requests from a store: images of contacts, the contacts, the changes, and a page for people.
 ///
 /// It is not a server. A server that uses swift-http-types passes each request to `respond(to:)`, and sends the head and the
 /// pieces of the body that it returns. Responses come from the store alone: a client cannot make the store send a request to
@@ -30,7 +30,7 @@ public struct AvatarResponder: Sendable {
         /// read the responses. `nil`: the field is not sent, and Cross-Origin-Resource-Policy keeps browsers from showing
         /// responses in pages of other sites, except those of `/avatar/HASH`. Default: `nil`.
         public var allowedOrigin: String?
-        /// Whether `/avatar/HASH` responds like Libravatar and Gravatar: a client that knows an address gets the picture of
+        /// Whether `/avatar/HASH` responds like Libravatar and Gravatar: a client that knows an address gets the image of
         /// its contact. It finds the contacts that syncs recorded while `Setting.keepAddresses` was 1. Default: false.
         public var answersLibravatar: Bool
         /// Whether images are sent as they are stored, with their metadata, even if `Setting.servesMetadata` is 0. Default:
@@ -96,7 +96,7 @@ public struct AvatarResponder: Sendable {
     /// The call never throws. An invalid request gets a status and a problem document (RFC 9457). An error of the store gives
     /// 503, another error 500; only the log has its message.
     ///
-    /// The time of the access to a picture is written to the index later, with others; a process that is killed may lose
+    /// The time of the access to an image is written to the index later, with others; a process that is killed may lose
     /// those of the last five minutes. A request for a size or a format also writes the rendition, if the store has a decoder.
     /// If the rendition cannot be made, the response has the original, and the reason is in the log. The first request for an
     /// image with metadata writes the copy without it. Nothing else is written.
@@ -244,11 +244,11 @@ public struct AvatarResponder: Sendable {
         case ("contacts", 1): return try contacts(target)
         case ("contacts", 2) where path[1].isEmpty: return try contact(namedIn: target, request)
         case ("contacts", 2): return try page(ofContact: path[1], request)
-        case ("contacts", 3) where path[2] == "picture": return try picture(ofContact: path[1], target, request)
+        case ("contacts", 3) where path[2] == "picture": return try image(ofContact: path[1], target, request)
         case ("images", 2): return try image(named: path[1], target, request)
         case ("avatar", 2) where configuration.answersLibravatar:
             var response = try avatar(named: path[1], target, request)
-            // The pages of other sites show these pictures.
+            // The pages of other sites show these images.
             response.head.headerFields[.crossOriginResourcePolicy] = "cross-origin"
             return response
         case ("changes", 1): return try changes(target, request)
@@ -336,5 +336,5 @@ struct PreparationNeeded: Error {
 
     let kind: Kind
     /// The original.
-    let picture: StoredPicture
+    let picture: StoredImage
 }

@@ -33,7 +33,7 @@ extension AvatarResponse.Body: AsyncSequence {
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate enum Rest {
             case bytes([UInt8])
-            case file(OpenPicture, Range<Int>)
+            case file(OpenImage, Range<Int>)
             case events(ChangeEvents.Iterator)
         }
 
@@ -67,11 +67,11 @@ extension AvatarResponse.Body: AsyncSequence {
             }
         }
 
-        private static func tooShort(_ open: OpenPicture, _ place: Int) -> AvatarStoreError {
+        private static func tooShort(_ open: OpenImage, _ place: Int) -> AvatarStoreError {
             AvatarStoreError(
                 .storage,
                 """
-                The file of "\(open.picture.key)" ends after \(place) bytes instead of \(open.picture.sizeBytes). Run \
+                The file of "\(open.image.key)" ends after \(place) bytes instead of \(open.image.sizeBytes). Run \
                 `avatars verify --repair`.
                 """
             )

@@ -13,10 +13,10 @@ public struct AvatarResponse: Sendable {
     public enum Body: Sendable {
         /// No content: the response to a HEAD request, or a status without content.
         case none
-        /// All bytes of the content. Those of a picture are at most 65,536.
+        /// All bytes of the content. Those of an image are at most 65,536.
         case bytes([UInt8])
         /// These bytes of an open file. Content-Length is their number.
-        case file(OpenPicture, Range<Int>)
+        case file(OpenImage, Range<Int>)
         /// Change events without an end. There is no Content-Length.
         case events(ChangeEvents)
     }

@@ -41,7 +41,7 @@ package struct Change: Sendable {
         case image(StagedImage, validation: ValidationRecord?)
         /// The entry's own bytes, staged for another storage class. Valid only while the entry's file is `file`.
         case moved(StagedImage, file: Int64)
-        /// The origin confirmed the entry's file `file`, or without a file the entry's ignored picture.
+        /// The origin confirmed the entry's file `file`, or without a file the entry's ignored image.
         case confirmed(ValidationRecord, file: Int64?)
         /// No image was received. The stored image stays.
         case failed(FetchFailure, checked: Timestamp)
@@ -157,7 +157,7 @@ extension Change {
 }
 
 extension Change {
-    /// Whether the picture that the change brings is ignored. An own image never is, because the caller chose it.
+    /// Whether the image that the change brings is ignored. An own image never is, because the caller chose it.
     func isIgnored(_ image: StagedImage, in transaction: IndexTransaction) throws -> Bool {
         guard case .image = content, host != nil || key.isContactPhoto else { return false }
         return try transaction.isIgnored(image.sha256)

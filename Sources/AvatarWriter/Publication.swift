@@ -164,9 +164,9 @@ struct Publication {
         return .stored(file: file, isChanged: true)
     }
 
-    /// The origin confirmed the entry's file, or without a file its ignored picture.
+    /// The origin confirmed the entry's file, or without a file its ignored image.
     private mutating func confirm(_ validation: ValidationRecord, _ file: Int64?, _ step: Step) throws -> Committed {
-        // The entry still has the same validators if another process ignored the picture meanwhile. Otherwise the origin
+        // The entry still has the same validators if another process ignored the image meanwhile. Otherwise the origin
         // confirmed only this file; a newer file has its own validators.
         guard let state = step.state, state.isIgnored || state.fileID != nil && state.fileID == file else {
             return step.change.recorded
@@ -206,14 +206,14 @@ struct Publication {
             of: id
         )
         if state == nil { try link(change, to: id, hasImage: false) }
-        // An ignored picture needs no confirmation.
+        // An ignored image needs no confirmation.
         guard check.isRemovalConfirmed || failure.kind == .gone && state?.isIgnored == true else { return }
         // An image that was evicted is now gone for good, too.
         try transaction.dropFile(of: id)
         release(state?.fileID)
     }
 
-    /// An ignored picture: the entry gets no image, but the validators of the response.
+    /// An ignored image: the entry gets no image, but the validators of the response.
     ///
     /// Stores nothing for an image that the caller passed in, and for an embedded photo.
     private mutating func ignore(_ image: StagedImage, _ validation: ValidationRecord?, _ step: Step) throws

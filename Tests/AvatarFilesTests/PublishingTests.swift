@@ -179,7 +179,7 @@ import Testing
         let name = PictureName.makeDistinct(for: key, format: .jpeg)
         #expect(name.utf8.count < 128)
         #expect(name.hasSuffix(".jpg"))
-        #expect(PictureFolder.isPlain(name))
+        #expect(ImageFolder.isPlain(name))
     }
 
     @Test("two keys of one name are told apart")
@@ -201,6 +201,6 @@ import Testing
         ("..", false), (".", false), ("", false), ("a/b", false), ("../x", false), ("a\0b", false), ("..a", true),
     ])
     func onlyPlainNamesLieInTheFolder(name: String, isPlain: Bool) {
-        #expect(PictureFolder.isPlain(name) == isPlain)
+        #expect(ImageFolder.isPlain(name) == isPlain)
     }
 }

@@ -135,7 +135,7 @@ struct GalleryExportTests {
         try await ResponderFixture.with { fixture in
             try await export(fixture.store) { report, site in
                 try await StoreFixture.withStore { other in
-                    let imported = try await other.store.importPictures(from: site.path)
+                    let imported = try await other.store.importImages(from: site.path)
                     #expect(imported.stored == report.images && imported.failed == 0 && imported.found == report.images)
                     #expect(try other.store.avatar(forContact: "ada")?.bytes == ResponderFixture.face)
                     // Without the manifest, the page is a file like any other.

@@ -89,7 +89,7 @@ struct LoginRouteTests {
             for field in [value, "a=b; \(value)", "avatars-session=0; \(value)", "\(value); c"] {
                 #expect(fixture.ask("/", [.cookie: field]).status == 200, "\(field)")
             }
-            let digest = try #require(try fixture.store.store.picture(of: "ada")).sha256
+            let digest = try #require(try fixture.store.store.image(of: "ada")).sha256
             for path in [
                 "/contacts", "/contacts/ada", "/contacts/ada/picture", "/images/\(digest).png", "/changes",
                 "/favicon.svg",

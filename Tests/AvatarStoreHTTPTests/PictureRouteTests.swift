@@ -167,7 +167,7 @@ struct PictureRouteTests {
 
     @Test func lostFileIsNoPicture() async throws {
         try await ResponderFixture.with { fixture in
-            let picture = try #require(try fixture.store.store.picture(of: "ada"))
+            let picture = try #require(try fixture.store.store.image(of: "ada"))
             let path = try #require(try fixture.store.store.localFile(for: picture.key))
             try FileManager.default.removeItem(atPath: path)
 

@@ -40,7 +40,7 @@ import Testing
 
             #expect(first.status == 200 && first.bytes == CountingMaker.bytes(48) && second.bytes == first.bytes)
             #expect(maker.count == 1)
-            let original = try #require(try fixture.store.picture(of: "ada"))
+            let original = try #require(try fixture.store.image(of: "ada"))
             #expect(first.fields[.contentLocation] == "/images/\(original.sha256).png?size=48&format=png")
             let tag = try #require(first.fields[.eTag])
             #expect(tag != "\"\(original.sha256)\"" && second.fields[.eTag] == tag)
@@ -53,7 +53,7 @@ import Testing
 
     @Test func imageByDigestHasRenditionsCachedForAYear() async throws {
         try await withServer(CountingMaker()) { fixture, responder in
-            let digest = try #require(try fixture.store.picture(of: "ada")?.sha256)
+            let digest = try #require(try fixture.store.image(of: "ada")?.sha256)
 
             let answer = Answer(await responder.respond(to: request("/images/\(digest).png?size=96")))
 
@@ -67,7 +67,7 @@ import Testing
     @Test(arguments: [("size=40&square=1", 48, 48), ("square=true", 512, 128)])
     func squareIsARenditionOfItsOwn(query: String, named: Int, size: Int) async throws {
         try await withServer(CountingMaker()) { fixture, responder in
-            let digest = try #require(try fixture.store.picture(of: "ada")?.sha256)
+            let digest = try #require(try fixture.store.image(of: "ada")?.sha256)
 
             let square = Answer(await responder.respond(to: request("/contacts/ada/picture?\(query)")))
 
@@ -85,7 +85,7 @@ import Testing
         try await withServer(maker) { fixture, responder in
             let path = "/contacts/ada/picture?size=64"
             let first = Answer(await responder.respond(to: request(path)))
-            let digest = try #require(try fixture.store.picture(of: "ada")?.sha256)
+            let digest = try #require(try fixture.store.image(of: "ada")?.sha256)
             let url = fixture.serve(other, at: "/ada.png")
             _ = try await fixture.store.avatar(for: url, options: FetchOptions(policy: .reload))
 
@@ -100,7 +100,7 @@ import Testing
     @Test func originalOfAnUndecodablePictureIsSent() async throws {
         let maker = CountingMaker(fails: true)
         try await withServer(maker) { fixture, responder in
-            let digest = try #require(try fixture.store.picture(of: "ada")?.sha256)
+            let digest = try #require(try fixture.store.image(of: "ada")?.sha256)
 
             let picture = Answer(await responder.respond(to: request("/contacts/ada/picture?size=64")))
             let image = Answer(await responder.respond(to: request("/images/\(digest).png?size=64")))

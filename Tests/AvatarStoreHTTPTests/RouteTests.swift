@@ -176,7 +176,7 @@ struct RouteTests {
             for (field, status) in cases {
                 #expect(fixture.ask("/contacts", [.authorization: field]).status == status, "\(field)")
             }
-            let digest = try #require(try fixture.store.store.picture(of: "ada")).sha256
+            let digest = try #require(try fixture.store.store.image(of: "ada")).sha256
             let image = fixture.ask("/images/\(digest).png", [.authorization: "Bearer correct-horse-battery"])
             #expect(image.fields[.cacheControl] == "private, max-age=31536000, immutable")
         }

@@ -19,7 +19,7 @@ struct PictureTests {
             let store = fixture.store
             _ = try await store.sync(contacts: [Contact(id: "ada", avatarURL: fixture.serve(face, at: "/a.png"))])
 
-            let picture = try #require(try store.picture(of: "ada"))
+            let picture = try #require(try store.image(of: "ada"))
             let open = try #require(try store.open(picture))
 
             #expect(picture.sha256 == digest(face) && picture.sizeBytes == 4000 && picture.mediaType == "image/png")
@@ -27,11 +27,11 @@ struct PictureTests {
             #expect(picture.freshUntil.map { $0 > fixture.clock.now() } == true)
             #expect(try open.bytes(at: 0, count: 9999) == face)
             #expect(try open.bytes(at: 3990, count: 9999) == Array(face[3990...]))
-            let same = try #require(try store.picture(withDigest: picture.sha256))
+            let same = try #require(try store.image(withDigest: picture.sha256))
             #expect(same.key == picture.key && same.sha256 == picture.sha256)
-            #expect(try store.picture(of: "ben") == nil)
+            #expect(try store.image(of: "ben") == nil)
             for text in ["", "00", String(repeating: "0", count: 64), String(repeating: "x", count: 64)] {
-                #expect(try store.picture(withDigest: text) == nil)
+                #expect(try store.image(withDigest: text) == nil)
             }
             try fixture.expectConsistent()
         }
@@ -43,8 +43,8 @@ struct PictureTests {
             let url = fixture.serve(face, at: "/z.png")
             let both = Contact(id: "ada", images: [.url(url), .photo(ContactPhoto(bytes: photo))])
             _ = try await store.sync(contacts: [both])
-            #expect(try store.picture(of: "ada")?.sha256 == digest(photo))
-            #expect(try store.picture(of: "ada")?.freshUntil == nil)
+            #expect(try store.image(of: "ada")?.sha256 == digest(photo))
+            #expect(try store.image(of: "ada")?.freshUntil == nil)
 
             _ = try await store.sync(contacts: [Contact(id: "ada", avatarURL: url)])
             let email = try AvatarKey(emailImageAt: fixture.serve(photo, at: "/a.png"))
@@ -52,7 +52,7 @@ struct PictureTests {
             try await store.link([ContactLink(contact: "ada", key: email)])
 
             #expect(try store.imageKeys(ofContact: "ada").map(\.isEmailImage) == [false, true])
-            #expect(try store.picture(of: "ada")?.sha256 == digest(face))
+            #expect(try store.image(of: "ada")?.sha256 == digest(face))
             try fixture.expectConsistent()
         }
     }
@@ -62,7 +62,7 @@ struct PictureTests {
             let store = fixture.store
             let contact = Contact(id: "ada", avatarURL: fixture.serve(face, at: "/a.png", etag: "\"1\""))
             _ = try await store.sync(contacts: [contact])
-            let old = try #require(try store.picture(of: "ada"))
+            let old = try #require(try store.image(of: "ada"))
             let open = try #require(try store.open(old))
             fixture.serve(photo, at: "/a.png", etag: "\"2\"")
             var options = SyncOptions()
@@ -72,8 +72,8 @@ struct PictureTests {
 
             #expect(try open.bytes(at: 0, count: 9999) == face)
             #expect(try store.open(old) == nil)
-            #expect(try store.picture(of: "ada")?.sha256 == digest(photo))
-            #expect(try store.picture(withDigest: old.sha256) == nil)
+            #expect(try store.image(of: "ada")?.sha256 == digest(photo))
+            #expect(try store.image(withDigest: old.sha256) == nil)
             try fixture.expectConsistent()
         }
     }

@@ -73,13 +73,13 @@ struct ContactsAndChangesExamples {
 
             #expect(faceless.contacts.count == 61 && faceless.contacts.last?.id == "43")
 
-            if let picture = try store.picture(of: "42"), let file = try store.open(picture) {
+            if let picture = try store.image(of: "42"), let file = try store.open(picture) {
                 let bytes = try file.bytes(at: 0, count: picture.sizeBytes)
                 print(picture.sha256, picture.mediaType, picture.freshUntil?.date ?? .distantFuture, bytes.count)
             }
 
-            #expect(try store.picture(of: "42")?.sizeBytes == face.count)
-            #expect(try store.picture(of: "43") == nil)
+            #expect(try store.image(of: "42")?.sizeBytes == face.count)
+            #expect(try store.image(of: "43") == nil)
         }
     }
 

@@ -104,13 +104,13 @@ struct EmbeddingInAServiceExamples {
             _ = try await store.sync(contacts: people)
             let key = try AvatarKey(url: avatars.origin.url("/ada.png"))
 
-            func picture(of contact: String) throws -> (mediaType: String, bytes: [UInt8])? {
+            func image(of contact: String) throws -> (mediaType: String, bytes: [UInt8])? {
                 guard let image = try store.avatar(forContact: contact) else { return nil }
                 return (image.mediaType, image.bytes)
             }
 
-            #expect(try picture(of: "42")?.bytes == Place.picture("/ada.png"))
-            #expect(try picture(of: "43") == nil)
+            #expect(try image(of: "42")?.bytes == Place.picture("/ada.png"))
+            #expect(try image(of: "43") == nil)
 
             let client = Pipe()
             func send(_ descriptor: Int32, to client: Pipe) throws -> Int {

@@ -3,7 +3,7 @@ internal import AvatarDigest
 
 /// The identity of a contact whose record has no id: a hash of its names, e-mail addresses, telephone numbers and such.
 ///
-/// Other values do not count, nor does the order of the values, so a contact with a new picture keeps its id. A contact
+/// Other values do not count, nor does the order of the values, so a contact with a new image keeps its id. A contact
 /// whose name, address or number changes gets a new id. Records with the same identity are told apart by their order
 /// (`Namesakes`).
 ///

@@ -41,7 +41,7 @@ package enum Absence: String, Sendable {
     case evicted
     /// The file was gone from its indexed path: the system purged it, or a user deleted it.
     case missing
-    /// The origin sends an ignored picture (`ignored_picture`).
+    /// The origin sends an ignored image (`ignored_picture`).
     case ignored
 }
 
@@ -71,7 +71,7 @@ package final class AvatarEntry: Sendable {
     package let lowDataURL: String?
     /// Whether the stored file is the smaller image at `lowDataURL`.
     package let isLowData: Bool
-    /// The digest of the ignored picture that the origin sends; `nil` for any other entry.
+    /// The digest of the ignored image that the origin sends; `nil` for any other entry.
     package let ignoredSHA256: [UInt8]?
 
     /// An entry with these values, as read from the index.
@@ -103,7 +103,7 @@ package final class AvatarEntry: Sendable {
         self.ignoredSHA256 = ignoredSHA256
     }
 
-    /// Whether the entry has no file because the origin sends an ignored picture.
+    /// Whether the entry has no file because the origin sends an ignored image.
     package var isIgnored: Bool { absence == .ignored }
 
     /// The same entry as if its last request had not failed.

@@ -21,7 +21,7 @@ package struct FreshnessPolicy: Hashable, Sendable {
     /// 0.1, as RFC 9111 section 4.2.2 proposes. At 0 such an image is stale at once.
     package var heuristicFraction = 0.1
 
-    /// The maximum lifetime by `heuristicFraction`. Default: 604,800, a week, so that a change of a picture is noticed
+    /// The maximum lifetime by `heuristicFraction`. Default: 604,800, a week, so that a change of an image is noticed
     /// within days even after ten years without one.
     package var heuristicMaximum: Int64 = 604_800
 
@@ -174,7 +174,7 @@ package struct AssessedResponse: Hashable, Sendable {
 
 /// How strictly the store follows the caching rules of RFC 9111.
 public enum CachingMode: String, Hashable, Sendable, CaseIterable {
-    /// An old picture is better than none. This mode departs from RFC 9111 in these points:
+    /// An old image is better than none. This mode departs from RFC 9111 in these points:
     ///
     /// - Responses with `no-store` are stored, unless `respectsNoStore` is set (section 5.2.2.5). So are responses with
     ///   `Vary: *`.

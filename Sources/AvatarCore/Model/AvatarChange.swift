@@ -1,16 +1,16 @@
-/// One record of the change feed: a picture changed, or the contacts that use it did.
+/// One record of the change feed: an image changed, or the contacts that use it did.
 ///
 /// The store numbers the records in the order in which it made the changes. A program that reads the feed keeps the
 /// `sequence` of the last record that it processed.
 public struct AvatarChange: Hashable, Sendable {
     /// The kinds of changes. The raw value is the word in messages and JSON.
     public enum Kind: String, Sendable, CaseIterable {
-        /// These contacts now have this picture, which is new in the store or new to them.
+        /// These contacts now have this image, which is new in the store or new to them.
         case added
-        /// The picture has other bytes. The same bytes under another ETag do not count as a change.
+        /// The image has other bytes. The same bytes under another ETag do not count as a change.
         case changed
-        /// These contacts no longer have the picture. An eviction is not a removal, because the store fetches
-        /// an evicted picture again when a program reads it.
+        /// These contacts no longer have the image. An eviction is not a removal, because the store fetches
+        /// an evicted image again when a program reads it.
         case removed
         /// A contact was erased. The record has neither its key nor its digest nor its contacts: drop all that you have
         /// of the contact for which `AvatarStore` says `erases(contact:)`, of the present and of the past.

@@ -12,7 +12,7 @@ public enum AvatarState: String, Sendable, CaseIterable, Codable {
     case evicted
     /// The file is lost: deleted by another program, or damaged.
     case missing
-    /// The origin sends an ignored picture, so the entry has no picture (`AvatarStore.ignore(digests:dryRun:)`).
+    /// The origin sends an ignored image, so the entry has no image (`AvatarStore.ignore(digests:dryRun:)`).
     case ignored
     /// An own image or an embedded photo. It has no origin.
     case own

@@ -1,4 +1,4 @@
-/// A contact of a contact list, with the places of its pictures.
+/// A contact of a contact list, with the places of its images.
 public struct Contact: Hashable, Sendable {
     /// The id that the list or the host program gives the contact, unique in a list. The store does not interpret it.
     public var id: String
@@ -6,19 +6,19 @@ public struct Contact: Hashable, Sendable {
     public var name: String?
     /// The e-mail addresses of the contact as the list spells them, the preferred one first.
     public var emails: [String]
-    /// The images of the contact, the preferred one first; empty for a contact without a picture.
+    /// The images of the contact, the preferred one first; empty for a contact without an image.
     ///
     /// If several have a URL, the store uses the next one while the origin of the one before responds with 404 or 410
     /// and no image is stored for it.
     public var images: [ContactImage]
 
-    /// The URL of a smaller picture that the store fetches instead of `avatarURL` while the network is constrained.
+    /// The URL of a smaller image that the store fetches instead of `avatarURL` while the network is constrained.
     public var lowDataURL: String?
 
     /// The place of the record in its list; `nil` if unknown. Comparing two contacts ignores it.
     public var place: ListPlace?
 
-    /// The contact `id`, with one picture at `avatarURL`, or none. The other parameters are described at the properties of their
+    /// The contact `id`, with one image at `avatarURL`, or none. The other parameters are described at the properties of their
     /// names.
     public init(
         id: String,
@@ -101,7 +101,7 @@ public enum ContactImage: Hashable, Sendable {
     case url(String)
     /// An image whose bytes are embedded in the list.
     case photo(ContactPhoto)
-    /// An image of the list that cannot be read. A sync keeps the picture that an earlier list gave the contact.
+    /// An image of the list that cannot be read. A sync keeps the image that an earlier list gave the contact.
     case unreadable(UnreadableContactImage)
 
     /// The URL of the image; `nil` for the other cases.

@@ -35,7 +35,7 @@ public struct FailureKind: RawRepresentable, Hashable, Sendable, Codable, Custom
     public static let timeout = FailureKind(rawValue: "timeout")
     /// No connection to the host came up, or it broke.
     public static let unreachable = FailureKind(rawValue: "unreachable")
-    /// The picture is ignored (`AvatarStore.ignore(digests:dryRun:)`).
+    /// The image is ignored (`AvatarStore.ignore(digests:dryRun:)`).
     public static let ignored = FailureKind(rawValue: "ignored")
     /// There is no network, or the read policy forbade a request.
     public static let offline = FailureKind(rawValue: "offline")

@@ -1,4 +1,4 @@
-/// A smaller picture that the store makes of a stored one: its size, its format, and how it is cropped.
+/// A smaller image that the store makes of a stored one: its size, its format, and how it is cropped.
 ///
 /// A rendition is upright and has no metadata. Of an animation it shows the first frame. It is never larger than its original.
 public struct Rendition: Sendable, Hashable {
@@ -14,9 +14,9 @@ public struct Rendition: Sendable, Hashable {
         case webp
     }
 
-    /// How the picture fits into the size.
+    /// How the image fits into the size.
     public enum Fit: String, Sendable, Hashable, CaseIterable {
-        /// The whole picture. The size is that of its longer side.
+        /// The whole image. The size is that of its longer side.
         case inside
         /// The largest square in the middle. The size is that of each side.
         case square
@@ -29,7 +29,7 @@ public struct Rendition: Sendable, Hashable {
     public let size: Int
     /// The format.
     public let format: Format
-    /// How the picture fits into the size.
+    /// How the image fits into the size.
     public let fit: Fit
     /// The limit on the length of the file, in bytes, at least 1; `nil` for no limit.
     ///
@@ -40,7 +40,7 @@ public struct Rendition: Sendable, Hashable {
     /// - Parameters:
     ///   - size: the limit on the longer side, in pixels. It is rounded up to the next of `sizes`; larger values give 512.
     ///   - format: the format. Default: `original`.
-    ///   - fit: how the picture fits into the size. Default: `inside`, the whole picture.
+    ///   - fit: how the image fits into the size. Default: `inside`, the whole image.
     ///   - maxBytes: the limit on the length of the file, in bytes. Values below 1 count as 1. Default: `nil`, no limit.
     public init(size: Int, format: Format = .original, fit: Fit = .inside, maxBytes: Int? = nil) {
         self.size = Self.sizes.first { $0 >= size } ?? 512
@@ -51,8 +51,8 @@ public struct Rendition: Sendable, Hashable {
 }
 
 extension Rendition {
-    /// The rendition to make of a picture with this media type and these dimensions. Its format is not `original`, and its size
-    /// is no larger than the picture needs. Renditions with the same result are equal.
+    /// The rendition to make of an image with this media type and these dimensions. Its format is not `original`, and its size
+    /// is no larger than the image needs. Renditions with the same result are equal.
     ///
     /// - Parameters:
     ///   - mediaType: the media type of the original.

@@ -26,7 +26,7 @@ package struct TierCatalog: Sendable {
         let name: Name
         let time: Int64
         let freshUntil: Int64
-        /// The words of the digest; zeros if the origin has no picture.
+        /// The words of the digest; zeros if the origin has no image.
         let digest: (UInt64, UInt64, UInt64, UInt64)
 
         init(_ url: TierURL, _ generation: TierGeneration) {

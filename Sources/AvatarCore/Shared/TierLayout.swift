@@ -1,7 +1,7 @@
 /// The keys of the objects in a shared tier.
 ///
 /// ```
-/// bytes/DIGEST                     the bytes of a picture
+/// bytes/DIGEST                     the bytes of an image
 /// meta/URL/GENERATION              the record of an origin's answer for a URL, the newest one first
 /// claims/URL/ANSWERED-ATTEMPT      the claim of one machine to ask the origin for the answer after ANSWERED
 /// erased/URL/ERASURE-MACHINE       a tombstone that this machine has passed; MACHINE is all zeros in the tombstone itself
@@ -133,15 +133,15 @@ package struct TierURL: Hashable, Sendable {
 package struct TierGeneration: Hashable, Sendable {
     /// The content of the answer.
     package enum Content: Hashable, Sendable {
-        /// The picture with this digest, 32 bytes.
+        /// The image with this digest, 32 bytes.
         case picture([UInt8])
-        /// No picture: the origin answered 404 or 410.
+        /// No image: the origin answered 404 or 410.
         case gone
     }
 
     /// The time of the answer, by the clock of the machine that got it.
     package let time: Timestamp
-    /// The picture is fresh before this time; without a picture, the time of the next request.
+    /// The image is fresh before this time; without an image, the time of the next request.
     package let freshUntil: Timestamp
     /// The content of the answer.
     package let content: Content
@@ -184,7 +184,7 @@ package struct TierGeneration: Hashable, Sendable {
     /// The word for `Content.gone`.
     private static let gone = "gone"
 
-    /// The digest of the picture; `nil` without one.
+    /// The digest of the image; `nil` without one.
     package var digest: [UInt8]? {
         if case .picture(let sha256) = content { sha256 } else { nil }
     }

@@ -9,8 +9,8 @@ public enum FetchOutcome: Sendable {
     /// An image was received and is not stored: its response forbids that and the mode obeys (RFC 9111 section 3), or
     /// its entry was removed meanwhile.
     case notStored
-    /// The origin sent an ignored picture (`AvatarStore.ignore(digests:dryRun:)`), so nothing is stored. `isReceived`: the response
-    /// had its bytes; otherwise the origin confirmed that the picture is unchanged.
+    /// The origin sent an ignored image (`AvatarStore.ignore(digests:dryRun:)`), so nothing is stored. `isReceived`: the response
+    /// had its bytes; otherwise the origin confirmed that the image is unchanged.
     case ignored(isReceived: Bool)
     /// An image was received, and there is no room for it in the budget. The stored image stays.
     case overBudget(AvatarStoreError)
@@ -87,7 +87,7 @@ public struct FetchFailure: Error, Sendable {
         )
     }
 
-    /// The failure of a read of an ignored picture.
+    /// The failure of a read of an ignored image.
     package static func ignored(_ key: AvatarKey) -> FetchFailure {
         FetchFailure(
             kind: .ignored,
@@ -110,7 +110,7 @@ public struct FetchFailure: Error, Sendable {
 }
 
 extension AvatarStoreError {
-    /// The error for bytes of an ignored picture that a caller passed in.
+    /// The error for bytes of an ignored image that a caller passed in.
     package static func ignoredPicture(_ key: AvatarKey) -> AvatarStoreError {
         AvatarStoreError(.imageRefused, FetchFailure.ignored(key).message, failure: .ignored)
     }

@@ -4,13 +4,13 @@ package enum SyncItem: Sendable {
     case image(ListedImage)
     /// Several images for one contact, the preferred one first. The next one counts if the origin has none for the one
     /// before: several URLs of a list, or the URLs of its e-mail addresses at all sources. `byEmail`: the latter, to try if the
-    /// URLs have only ignored pictures.
+    /// URLs have only ignored images.
     case candidates([AvatarKey], contact: String, lowDataURL: String? = nil, byEmail: [AvatarKey] = [])
     /// An entry of the index.
     case entry(AvatarEntry)
     /// A number of entries that get no request, counted without reading them.
     case postponed(Int, SkipReason)
-    /// A contact without a picture, and without an e-mail address that a source knows.
+    /// A contact without an image, and without an e-mail address that a source knows.
     case withoutImage
     /// The photos of a contact that the list embeds.
     case photos(ListedPhotos)
@@ -18,7 +18,7 @@ package enum SyncItem: Sendable {
     case unreadable(ListPlace?, reason: String)
     /// A record that a later record of the same contact replaces.
     case duplicate(DuplicateRecord)
-    /// A contact that the list names, with a picture or without, and its e-mail addresses. The items for its picture follow.
+    /// A contact that the list names, with an image or without, and its e-mail addresses. The items for its image follow.
     case contact(ListedContact, emails: [String])
     /// A URL whose key leaves out parameters. The item for its image follows.
     case reduced(ReducedURL)
@@ -157,7 +157,7 @@ package struct DuplicateRecord: Sendable {
     }
 }
 
-/// A contact with several candidates for its picture, on its way from one to the next.
+/// A contact with several candidates for its image, on its way from one to the next.
 package struct CandidateChain: Sendable {
     package let contact: String
     /// The candidates, the preferred one first.
@@ -170,11 +170,11 @@ package struct CandidateChain: Sendable {
     package var position = 0
     /// Whether the current candidate was requested for this contact, and is counted with its image.
     package var ownsTarget = false
-    /// The images of its e-mail addresses, to try if the last URL has an ignored picture.
+    /// The images of its e-mail addresses, to try if the last URL has an ignored image.
     package var byEmail: [AvatarKey] = []
     /// The URLs to fetch of candidates whose keys leave out parameters.
     var sources: [AvatarKey: AvatarKey] = [:]
-    /// Whether the candidates follow URLs with ignored pictures, to which the contact stays linked.
+    /// Whether the candidates follow URLs with ignored images, to which the contact stays linked.
     private var followsURLs = false
 
     package init(contact: String, candidates: [AvatarKey], lowDataURL: String?, linked: Set<AvatarKey>) {
@@ -195,7 +195,7 @@ package struct CandidateChain: Sendable {
     /// Whether the contact stays linked to the candidates before this one, which are gone or ignored.
     package var keepsGone: Bool { followsURLs || !isByEmail && position > 0 }
 
-    /// Whether another candidate follows if the current one has an ignored picture.
+    /// Whether another candidate follows if the current one has an ignored image.
     package var hasNextIfIgnored: Bool { hasNext || isByEmail || !byEmail.isEmpty }
 
     /// The chain of the e-mail addresses, which follows the last URL; `nil` without addresses.

@@ -8,7 +8,7 @@ package struct SyncPlanner: Sendable {
     /// The keys that were named so far, and the spellings that are not a URL. The keys with a planned request that is not
     /// settled yet are marked.
     private var named = FingerprintSet()
-    /// The contacts for which the list has a picture, or a source to ask for one.
+    /// The contacts for which the list has an image, or a source to ask for one.
     private var withPictures = FingerprintSet()
     /// Requests that were planned and not returned.
     private var requestCount = 0
@@ -136,7 +136,7 @@ package struct SyncPlanner: Sendable {
         }
     }
 
-    /// Notes a contact for which the list has a picture, or a source to ask for one.
+    /// Notes a contact for which the list has an image, or a source to ask for one.
     private mutating func noteContact(_ contact: String, _ steps: inout [SyncStep]) {
         contactCount += 1
         if rules.prunes || rules.notesPictures { _ = withPictures.insert(contact) }
@@ -342,11 +342,11 @@ package struct SyncPlanner: Sendable {
 
     // MARK: Contacts that left
 
-    /// Whether contacts are unlinked that the list omits or gives no picture. Only a list that was read to its end, and
+    /// Whether contacts are unlinked that the list omits or gives no image. Only a list that was read to its end, and
     /// every record of it, says which contacts it omits; a list without contacts says nothing.
     package var mayPrune: Bool { rules.prunes && !hasUnreadableRecord && contactCount > 0 }
 
-    /// Those of `contacts` for which the list has no picture.
+    /// Those of `contacts` for which the list has no image.
     package func leavers(among contacts: [String]) -> [String] {
         contacts.filter { !withPictures.contains($0) }
     }

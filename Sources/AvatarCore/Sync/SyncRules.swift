@@ -33,11 +33,11 @@ package struct SyncRules: Sendable {
     package var storageClass = StorageClass.caches
     /// The largest number of requests; `nil`: no limit.
     package var requestLimit: Int?
-    /// Whether contacts are unlinked that the list omits or gives no picture.
+    /// Whether contacts are unlinked that the list omits or gives no image.
     package var prunes = false
-    /// Whether the contacts with pictures are noted although the sync does not prune.
+    /// Whether the contacts with images are noted although the sync does not prune.
     package var notesPictures = false
-    /// The time for which an e-mail source that had no picture is not asked again, in milliseconds.
+    /// The time for which an e-mail source that had no image is not asked again, in milliseconds.
     package var emailRecheckMilliseconds: Int64 = 0
 
     package init(policy: ReadPolicy = .revalidate, checksAll: Bool = false) {
@@ -71,7 +71,7 @@ extension SyncRules {
         hostReason: SkipReason?,
         at now: Timestamp
     ) throws -> SyncDecision {
-        // An ignored picture is revalidated like a stored one.
+        // An ignored image is revalidated like a stored one.
         guard let entry, hasFile || entry.isIgnored else {
             return request(entry, isNew: true, hostReason: hostReason, at: now)
         }
@@ -109,7 +109,7 @@ extension SyncRules {
         return try freshness.assess(ResponseMetadata(stored: validation), for: requestFields(entry)).isFresh(at: now)
     }
 
-    /// Whether the e-mail source of `entry` said recently that it has no picture, so that it is not asked again.
+    /// Whether the e-mail source of `entry` said recently that it has no image, so that it is not asked again.
     package func believes(_ entry: AvatarEntry, at now: Timestamp) -> Bool {
         guard policy != .reload, let checked = entry.validation.checked else { return false }
         // A clock that was set back is no reason to wait.
@@ -121,6 +121,6 @@ extension AvatarEntry {
     /// Whether the origin answered 404 or 410, and no image is stored.
     package var hasNothing: Bool { file == nil && validation.failure == .gone }
 
-    /// Whether an e-mail source answered that it has no picture for the address. Only a list with the address asks again.
+    /// Whether an e-mail source answered that it has no image for the address. Only a list with the address asks again.
     package var isKnownNone: Bool { key.isEmailImage && hasNothing }
 }

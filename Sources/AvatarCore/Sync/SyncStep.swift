@@ -2,7 +2,7 @@
 package enum SyncStep: Sendable {
     /// A contact of the list; comes before the steps for it.
     case contact
-    /// Something that needs no work: counted with another item, or an e-mail source that has no picture.
+    /// Something that needs no work: counted with another item, or an e-mail source that has no image.
     case settled
     /// An image at a URL.
     case image(PlannedImage)
@@ -173,7 +173,7 @@ package struct SyncSnapshot: Sendable {
         return [source].compactMap(\.self).filter { !key.isURL || $0 == key.rawValue }
     }
 
-    /// Whether a request may bring an image that is not stored. An ignored picture will probably stay the same.
+    /// Whether a request may bring an image that is not stored. An ignored image will probably stay the same.
     private func lacksImage(_ entry: AvatarEntry?) -> Bool {
         !hasFile(entry) && entry?.isIgnored != true
     }

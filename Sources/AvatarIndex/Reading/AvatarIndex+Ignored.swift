@@ -1,7 +1,7 @@
 package import AvatarCore
 import AvatarSQLite
 
-/// An ignored picture.
+/// An ignored image.
 package struct IgnoredRecord: Sendable {
     /// The digest of its bytes.
     package let sha256: [UInt8]
@@ -13,7 +13,7 @@ package struct IgnoredRecord: Sendable {
     package let contacts: Int
 }
 
-/// The number of entries and files affected by ignoring a picture.
+/// The number of entries and files affected by ignoring an image.
 package struct IgnoredPart: Sendable {
     /// The entries that would lose it, or have lost it.
     package var entries = 0
@@ -26,17 +26,17 @@ package struct IgnoredPart: Sendable {
 }
 
 extension AvatarIndex {
-    /// Whether the picture with the digest `sha256` is ignored.
+    /// Whether the image with the digest `sha256` is ignored.
     package func isIgnored(_ sha256: [UInt8]) throws -> Bool {
         try readers.read { try $0.hasRow("SELECT 1 FROM ignored_picture WHERE sha256 = ?", [sha256]) }
     }
 
-    /// The digests of all ignored pictures.
+    /// The digests of all ignored images.
     package func ignoredDigests() throws -> Set<[UInt8]> {
         try readers.read { Set(try $0.rows("SELECT sha256 FROM ignored_picture") { $0.blob("sha256") }) }
     }
 
-    /// The ignored pictures that some entries may still have, because a process was killed or is still removing them.
+    /// The ignored images that some entries may still have, because a process was killed or is still removing them.
     package func incompletelyIgnored() throws -> [[UInt8]] {
         try readers.read { connection in
             try connection.rows("SELECT sha256 FROM ignored_picture WHERE NOT is_complete") { $0.blob("sha256") }
@@ -44,7 +44,7 @@ extension AvatarIndex {
     }
 
     /// A digest that entries ignore although it is not in the list; `nil` without one. It remains if a backup is made, or
-    /// `ignore` is undone, while another process ignores the picture.
+    /// `ignore` is undone, while another process ignores the image.
     ///
     /// Each step looks up the next digest in the index `avatar_ignored`, so the cost does not depend on the number of entries.
     package func digestIgnoredInVain() throws -> [UInt8]? {
@@ -64,8 +64,8 @@ extension AvatarIndex {
         }
     }
 
-    /// All ignored pictures, in the order of their digests.
-    package func ignoredPictures() throws -> [IgnoredRecord] {
+    /// All ignored images, in the order of their digests.
+    package func ignoredImages() throws -> [IgnoredRecord] {
         try readers.read { connection in
             try connection.rows(Self.ignoredSQL) { row in
                 IgnoredRecord(
@@ -78,7 +78,7 @@ extension AvatarIndex {
         }
     }
 
-    /// The digests of stored and ignored pictures from `low` through `high`; at most `limit` of each kind.
+    /// The digests of stored and ignored images from `low` through `high`; at most `limit` of each kind.
     package func digests(from low: [UInt8], through high: [UInt8], limit: Int) throws -> Set<[UInt8]> {
         try readers.read { connection in
             var found: Set<[UInt8]> = []
@@ -93,8 +93,8 @@ extension AvatarIndex {
         }
     }
 
-    /// The entries that lost the picture's file to an eviction or a purge and remember its digest. Own images, and entries that
-    /// ignore the picture already, are left out.
+    /// The entries that lost the image's file to an eviction or a purge and remember its digest. Own images, and entries that
+    /// ignore the image already, are left out.
     ///
     /// No index covers this, so it reads all entries.
     package func entriesRemembering(_ sha256: [UInt8]) throws -> [(id: Int64, key: AvatarKey)] {
@@ -109,7 +109,7 @@ extension AvatarIndex {
         }
     }
 
-    /// The number of entries, files and bytes that ignoring the picture would remove. Reads all entries.
+    /// The number of entries, files and bytes that ignoring the image would remove. Reads all entries.
     package func partToIgnore(_ sha256: [UInt8]) throws -> IgnoredPart {
         try readers.read { connection in
             try connection.snapshot {
@@ -142,7 +142,7 @@ extension AvatarIndex {
         }
     }
 
-    /// The number of entries that ignore the picture; `nil` if it is not ignored.
+    /// The number of entries that ignore the image; `nil` if it is not ignored.
     package func ignoredPart(_ sha256: [UInt8]) throws -> IgnoredPart? {
         try readers.read { connection in
             try connection.firstRow(
@@ -158,7 +158,7 @@ extension AvatarIndex {
     /// The number of contacts of an entry.
     private static let contactCount = "(SELECT count(*) FROM owner WHERE owner.avatar_id = avatar.id)"
 
-    /// The query of `ignoredPictures()`.
+    /// The query of `ignoredImages()`.
     private static let ignoredSQL = """
         SELECT
             sha256, since_ms,

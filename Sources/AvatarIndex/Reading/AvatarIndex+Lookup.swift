@@ -29,7 +29,7 @@ extension AvatarIndex {
         }
     }
 
-    /// The ThumbHash of the picture of `key`, even while its file is evicted; `nil` without one.
+    /// The ThumbHash of the image of `key`, even while its file is evicted; `nil` without one.
     package func thumbHash(for key: AvatarKey) throws -> [UInt8]? {
         try readers.lookUp { connection in
             try connection.firstRow(Self.thumbHashSQL, text: key.rawValue) { $0.optionalBlob("thumb_hash") } ?? nil

@@ -1,9 +1,9 @@
 package import AvatarCore
 import AvatarSQLite
 
-/// A stored picture as a server names it: by the digest of its bytes.
-package struct PictureRecord: Sendable {
-    /// The key of an entry with the picture.
+/// A stored image as a server names it: by the digest of its bytes.
+package struct ImageRecord: Sendable {
+    /// The key of an entry with the image.
     package let key: AvatarKey
     /// The row id of the file.
     package let fileID: Int64
@@ -14,7 +14,7 @@ package struct PictureRecord: Sendable {
     /// Whether the file holds metadata; `nil` if no program has looked at it yet.
     package let hasMetadata: Bool?
 
-    /// The picture in a row with `AvatarIndex.pictureColumns`.
+    /// The image in a row with `AvatarIndex.pictureColumns`.
     fileprivate init(_ row: borrowing Row) {
         key = AvatarKey(stored: row.text("key"))
         fileID = row.integer("file_id")
@@ -48,15 +48,15 @@ private struct ContactOrder: Comparable {
 }
 
 extension AvatarIndex {
-    /// The picture that `contact` shows: the first of its images in the order of `imageKeys(of:)`; `nil` if none has a file.
-    package func picture(of contact: String) throws -> PictureRecord? {
-        try readers.lookUp { try Self.picture(of: contact, on: $0) }
+    /// The image that `contact` shows: the first of its images in the order of `imageKeys(of:)`; `nil` if none has a file.
+    package func image(of contact: String) throws -> ImageRecord? {
+        try readers.lookUp { try Self.image(of: contact, on: $0) }
     }
 
-    private static func picture(of contact: String, on connection: ReadConnection) throws -> PictureRecord? {
-        var first: (order: ContactOrder, picture: PictureRecord)?
+    private static func image(of contact: String, on connection: ReadConnection) throws -> ImageRecord? {
+        var first: (order: ContactOrder, picture: ImageRecord)?
         try connection.forEachRow(contactPictures, [contact]) { row in
-            let picture = PictureRecord(row)
+            let picture = ImageRecord(row)
             let order = ContactOrder(row, picture.key)
             if first.map({ order < $0.order }) ?? true { first = (order, picture) }
             return true
@@ -64,7 +64,7 @@ extension AvatarIndex {
         return first?.picture
     }
 
-    /// The query of `picture(of:)`, made once. Its parameter is the contact.
+    /// The query of `image(of:)`, made once. Its parameter is the contact.
     ///
     /// Most contacts have one image. SQLite would still make a temporary table to sort it, which costs more than the look-up.
     private static let contactPictures = """
@@ -73,30 +73,30 @@ extension AvatarIndex {
         WHERE owner.contact = ?
         """
 
-    /// The picture of a contact with the e-mail address whose MD5 or SHA-256 is `digest`; `nil` if no contact has the
-    /// address, or those with it have no picture.
-    package func picture(withAddress digest: [UInt8]) throws -> PictureRecord? {
+    /// The image of a contact with the e-mail address whose MD5 or SHA-256 is `digest`; `nil` if no contact has the
+    /// address, or those with it have no image.
+    package func image(withAddress digest: [UInt8]) throws -> ImageRecord? {
         try readers.read { connection in
-            try connection.snapshot { try Self.picture(withAddress: digest, on: connection) }
+            try connection.snapshot { try Self.image(withAddress: digest, on: connection) }
         }
     }
 
-    /// As `picture(withAddress:)`. An address that no contact has costs the same statements as that of a contact without a
-    /// picture, so that the time does not tell who is in the index.
-    static func picture(withAddress digest: [UInt8], on connection: ReadConnection) throws -> PictureRecord? {
+    /// As `image(withAddress:)`. An address that no contact has costs the same statements as that of a contact without a
+    /// image, so that the time does not tell who is in the index.
+    static func image(withAddress digest: [UInt8], on connection: ReadConnection) throws -> ImageRecord? {
         let contacts = try connection.rows(
             "SELECT contact FROM contact_address WHERE digest = ? ORDER BY contact",
             [digest]
         ) { $0.text("contact") }
         // No contact has an empty id.
         for contact in contacts.isEmpty ? [""] : contacts {
-            if let picture = try picture(of: contact, on: connection) { return picture }
+            if let picture = try image(of: contact, on: connection) { return picture }
         }
         return nil
     }
 
-    /// A picture whose bytes have this SHA-256; `nil` if no file has it. A file in `documents` comes first.
-    package func picture(withDigest sha256: [UInt8]) throws -> PictureRecord? {
+    /// An image whose bytes have this SHA-256; `nil` if no file has it. A file in `documents` comes first.
+    package func image(withDigest sha256: [UInt8]) throws -> ImageRecord? {
         try readers.read { connection in
             try connection.firstRow(
                 """
@@ -104,12 +104,12 @@ extension AvatarIndex {
                 WHERE file.storage_class IN (0, 1) AND file.sha256 = ? ORDER BY file.storage_class DESC, avatar.id LIMIT 1
                 """,
                 [sha256]
-            ) { PictureRecord($0) }
+            ) { ImageRecord($0) }
         }
     }
 
-    /// The picture of whose file the rendition `spec` has this SHA-256; `nil` if no rendition has it.
-    package func picture(withRendition spec: String, ofDigest sha256: [UInt8]) throws -> PictureRecord? {
+    /// The image of whose file the rendition `spec` has this SHA-256; `nil` if no rendition has it.
+    package func image(withRendition spec: String, ofDigest sha256: [UInt8]) throws -> ImageRecord? {
         try readers.read { connection in
             try connection.firstRow(
                 """
@@ -119,7 +119,7 @@ extension AvatarIndex {
                 WHERE copy.storage_class IN (0, 1) AND copy.sha256 = ?2 ORDER BY avatar.id LIMIT 1
                 """,
                 [spec, sha256]
-            ) { PictureRecord($0) }
+            ) { ImageRecord($0) }
         }
     }
 
@@ -132,7 +132,7 @@ extension AvatarIndex {
         }
     }
 
-    /// The columns of a `PictureRecord`. The row of a file has the time of its publication; later uses are in `access`.
+    /// The columns of a `ImageRecord`. The row of a file has the time of its publication; later uses are in `access`.
     private static let pictureColumns =
         "avatar.key, avatar.file_id, file.sha256, file.last_access_us, file.has_metadata"
 }

@@ -12,11 +12,11 @@ package struct UndecodableFile: Hashable, Sendable {
 }
 
 extension AvatarIndex {
-    /// The hit for the rendition `spec` of the picture stored for `key`; `nil` if it is not made.
+    /// The hit for the rendition `spec` of the image stored for `key`; `nil` if it is not made.
     ///
-    /// It is cached like the hit of the picture, and invalidated when the entry gets another file.
+    /// It is cached like the hit of the image, and invalidated when the entry gets another file.
     ///
-    /// - Parameter original: the row id of the picture's file. A rendition of an earlier picture of the entry does not count.
+    /// - Parameter original: the row id of the image's file. A rendition of an earlier image of the entry does not count.
     package func hit(for key: AvatarKey, rendition spec: String, of original: Int64) throws -> IndexHit? {
         let hit = hits.hit(for: Self.name(of: key, spec))
         return try hit?.originalID == original ? hit : hitInFile(for: key, rendition: spec, of: original)

@@ -1,7 +1,7 @@
 package import AvatarCore
 import AvatarSQLite
 
-/// A picture that many contacts have from one host.
+/// An image that many contacts have from one host.
 package struct SharedRecord: Sendable {
     /// The digest of its bytes.
     package let sha256: [UInt8]
@@ -14,12 +14,12 @@ package struct SharedRecord: Sendable {
 }
 
 extension AvatarIndex {
-    /// Pictures that at least `minimum` contacts have from one host, sorted by the number of contacts, descending.
+    /// Images that at least `minimum` contacts have from one host, sorted by the number of contacts, descending.
     ///
     /// - Parameters:
-    ///   - last: the last picture of the page before, and its number of contacts; `nil` for the first page.
-    ///   - limit: the maximum number of pictures.
-    package func sharedPictures(
+    ///   - last: the last image of the page before, and its number of contacts; `nil` for the first page.
+    ///   - limit: the maximum number of images.
+    package func sharedImages(
         minimum: Int,
         after last: (contacts: Int, sha256: [UInt8])?,
         limit: Int
@@ -58,12 +58,12 @@ extension AvatarIndex {
         .sorted { ($1.contacts, $0.name) < ($0.contacts, $1.name) }
     }
 
-    /// The query of `sharedPictures`. Its parameters are the minimum, the last picture of the page before (its number of
+    /// The query of `sharedImages`. Its parameters are the minimum, the last image of the page before (its number of
     /// contacts, negated, and its digest), and the limit.
     ///
-    /// Most entries have their own picture and one contact. Two scans of covering indexes skip them: one finds pictures of
+    /// Most entries have their own image and one contact. Two scans of covering indexes skip them: one finds images of
     /// several entries of a host, the other finds entries of many contacts. Only these are counted. A contact that has the
-    /// picture in both storage classes counts twice.
+    /// image in both storage classes counts twice.
     static let sharedSQL = """
         WITH candidate AS (
             SELECT file_id, host_id FROM avatar WHERE file_id IS NOT NULL

@@ -84,7 +84,7 @@ extension AvatarIndex {
 
     /// Counts failures by kind, and entries that never had an image. Walks the entries once.
     ///
-    /// A source without a picture for an e-mail address is not a failure.
+    /// A source without an image for an e-mail address is not a failure.
     private static func countFailures(
         into statistics: inout IndexStatistics,
         on connection: ReadConnection

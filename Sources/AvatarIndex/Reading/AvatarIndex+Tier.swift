@@ -17,7 +17,7 @@ package struct TierUpload: Sendable {
 package struct WaitingErasure: Sendable {
     /// The URL of the erased image.
     package let url: TierURL
-    /// The digest of its picture, if one was stored.
+    /// The digest of its image, if one was stored.
     package let digest: [UInt8]?
     /// The name of the erasure.
     package let name: String

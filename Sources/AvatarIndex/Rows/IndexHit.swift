@@ -18,7 +18,7 @@ package final class IndexHit: Sendable {
     package let isURL: Bool
     /// The row id of the original's file if this file is a rendition; else `nil`.
     package let originalID: Int64?
-    /// The ThumbHash of the picture; `nil` until a rendition is made.
+    /// The ThumbHash of the image; `nil` until a rendition is made.
     package let thumbHash: [UInt8]?
     /// When it was last used, in microseconds, if the index lacks that time; 0 otherwise. The recorder of uses sets it.
     package let unwrittenUse = Atomic<Int64>(0)

@@ -30,7 +30,7 @@ enum SharedSQL {
     /// The files of renditions in the order in which they are evicted.
     static let orderedRenditionSQL = renditionSQL + " ORDER BY last_access_us, access.file_id"
 
-    /// The condition for an entry that loses an ignored picture: any entry but an own image, whose bytes the caller chose.
+    /// The condition for an entry that loses an ignored image: any entry but an own image, whose bytes the caller chose.
     static let isIgnorable = "(avatar.host_id IS NOT NULL OR avatar.key GLOB 'contact:*')"
 
     /// The time before which all files of `caches` are in the queue; no row while it is empty.

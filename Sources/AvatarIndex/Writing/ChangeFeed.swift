@@ -1,7 +1,7 @@
 package import AvatarCore
 import AvatarSQLite
 
-/// The changes of one transaction to pictures and to their contacts: each entry before its first change, and the
+/// The changes of one transaction to images and to their contacts: each entry before its first change, and the
 /// contacts that are linked and unlinked. `IndexTransaction.tellNews(at:keeping:)` derives the changes of the
 /// feed from them at the end.
 final class TransactionNews {
@@ -11,7 +11,7 @@ final class TransactionNews {
         let id: Int64
         /// The entry's key.
         let key: String
-        /// The digest of its picture before the transaction; `nil`: it had none.
+        /// The digest of its image before the transaction; `nil`: it had none.
         let sha256: [UInt8]?
         /// Contacts linked during the transaction, as bytes: Swift takes some different texts for equal.
         var linked: Set<[UInt8]> = []
@@ -19,7 +19,7 @@ final class TransactionNews {
         var unlinked: Set<[UInt8]> = []
         /// Whether the transaction added the entry: then all of its contacts are in `linked`.
         var isNew = false
-        /// The digest of the picture that the entry was added with; `nil`: it was added without one.
+        /// The digest of the image that the entry was added with; `nil`: it was added without one.
         var first: [UInt8]?
         /// The contacts that were linked when the entry was removed; `nil`: it was not removed.
         var ownersAtRemoval: [String]?
@@ -49,7 +49,7 @@ final class TransactionNews {
 
     /// Records that the transaction added the entry `id`.
     ///
-    /// - Parameter sha256: the digest of the picture that it was added with. Default: none.
+    /// - Parameter sha256: the digest of the image that it was added with. Default: none.
     func beginNew(_ id: Int64, key: String, with sha256: [UInt8]? = nil) {
         begin(id, key: key, sha256: nil)
         items[items.count - 1].isNew = true
@@ -79,10 +79,10 @@ final class TransactionNews {
 
 /// The feed of changes. It is written at the end of the transaction that makes them, so it is as complete as the index.
 ///
-/// A picture is its bytes. Evicting it, purging it or fetching the same bytes again is not a change. The feed has a
-/// removal only if the entry is removed, its image is dropped together with its digest, or its picture is ignored.
+/// An image is its bytes. Evicting it, purging it or fetching the same bytes again is not a change. The feed has a
+/// removal only if the entry is removed, its image is dropped together with its digest, or its image is ignored.
 extension IndexTransaction {
-    /// Called before the picture or the contacts of entry `id` change.
+    /// Called before the image or the contacts of entry `id` change.
     func noteContent(of id: Int64) throws {
         guard !news.has(id) else { return }
         let content = try firstRow(Self.contentSQL, [id]) { (key: $0.text("key"), sha256: $0.optionalBlob("sha256")) }
@@ -182,7 +182,7 @@ extension IndexTransaction {
         var sequence: Int64 = 0
         /// The key of the image.
         let key: String
-        /// Whether the picture was added, changed or removed for the contacts in `owners`.
+        /// Whether the image was added, changed or removed for the contacts in `owners`.
         let kind: AvatarChange.Kind
         /// The digest of the new bytes; for a removal, of the last ones.
         let sha256: [UInt8]
@@ -192,7 +192,7 @@ extension IndexTransaction {
 
     /// The changes of one entry, now that the transaction is done with it.
     ///
-    /// Contacts that were linked get the picture as added, and contacts that were unlinked as removed. The other
+    /// Contacts that were linked get the image as added, and contacts that were unlinked as removed. The other
     /// contacts get a change of its bytes.
     private func changes(of item: TransactionNews.Item) throws -> [Told] {
         let isRemoved = item.ownersAtRemoval != nil
@@ -222,7 +222,7 @@ extension IndexTransaction {
         }
     }
 
-    /// The digest of the entry's picture now. The row of an entry that was added and not changed since is not read.
+    /// The digest of the entry's image now. The row of an entry that was added and not changed since is not read.
     private func digest(of item: TransactionNews.Item) throws -> [UInt8]? {
         if let first = item.first, isUntouched(item.id) { return first }
         return try firstRow(Self.contentSQL, [item.id]) { $0.optionalBlob("sha256") } ?? nil
@@ -247,7 +247,7 @@ extension IndexTransaction {
         try rows("SELECT contact FROM owner WHERE avatar_id = ?", [id]) { $0.text("contact") }
     }
 
-    /// The key of an entry, and the digest of its picture, even if that was evicted. An ignored picture does not count.
+    /// The key of an entry, and the digest of its image, even if that was evicted. An ignored image does not count.
     private static let contentSQL = """
         SELECT avatar.key, coalesce(
             file.sha256, CASE WHEN avatar.absence IS NOT 'ignored' THEN avatar.absent_sha256 END

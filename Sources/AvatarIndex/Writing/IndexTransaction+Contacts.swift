@@ -60,7 +60,7 @@ extension IndexTransaction {
     /// Unlinks `contact` from every URL whose image it waited for and never had, except that of entry `avatarID`, which
     /// the contact has now. Entries for its e-mail addresses, and images that were evicted, stay linked.
     ///
-    /// - Parameter keepsGone: whether the contact also keeps URLs that are gone or have an ignored picture.
+    /// - Parameter keepsGone: whether the contact also keeps URLs that are gone or have an ignored image.
     /// - Returns: the entries that were unlinked.
     package func unlinkSuperseded(
         of contact: String,
@@ -86,7 +86,7 @@ extension IndexTransaction {
     /// Called once the new image is stored: until then the contact keeps the old one.
     ///
     /// - Parameter keepsGone: whether the contact also keeps URLs that have no file because they are gone or have an ignored
-    ///   picture. Once they have a file, they replace this image.
+    ///   image. Once they have a file, they replace this image.
     /// - Parameter keepsNone: whether the contact also keeps entries of sources that have no image for its addresses.
     /// - Returns: the entries that were unlinked.
     @discardableResult

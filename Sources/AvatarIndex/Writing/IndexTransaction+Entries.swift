@@ -22,7 +22,7 @@ package final class EntryState: Sendable {
     package let nextCheck: Timestamp?
     /// Whether the file is the smaller image for constrained networks.
     package let isLowData: Bool
-    /// Whether it has no file because its origin sends an ignored picture.
+    /// Whether it has no file because its origin sends an ignored image.
     package let isIgnored: Bool
 
     /// The entry in a row of `IndexTransaction.state(of:)`.
@@ -156,7 +156,7 @@ extension IndexTransaction {
     }
 
     /// Removes the image from the entry, with its validators: the file, if it has one, and the digest of an evicted or ignored
-    /// picture.
+    /// image.
     package func dropFile(of id: Int64) throws {
         try noteContent(of: id)
         try run(

@@ -1,23 +1,23 @@
 package import AvatarCore
 import AvatarSQLite
 
-/// Ignored pictures, by the digests of their bytes.
+/// Ignored images, by the digests of their bytes.
 ///
-/// An entry whose origin sends an ignored picture has no file. Its column `absence` is 'ignored', and `absent_sha256` has the
+/// An entry whose origin sends an ignored image has no file. Its column `absence` is 'ignored', and `absent_sha256` has the
 /// digest. It keeps its validators, so it is revalidated like any other. An embedded photo has no origin, so its entry is
 /// removed; the next sync of a list with the photo adds it again. An own image keeps its bytes, because the caller chose them.
 extension IndexTransaction {
     // MARK: The list
 
-    /// Whether the picture with the digest `sha256` is ignored.
+    /// Whether the image with the digest `sha256` is ignored.
     ///
-    /// Called for each image of a batch. Most stores ignore no picture, so that is read once in a transaction.
+    /// Called for each image of a batch. Most stores ignore no image, so that is read once in a transaction.
     package func isIgnored(_ sha256: [UInt8]) throws -> Bool {
         guard try ignoresPictures() else { return false }
         return try hasRow("SELECT 1 FROM ignored_picture WHERE sha256 = ?", [sha256])
     }
 
-    /// Whether any picture is ignored. Reads the index once in a transaction.
+    /// Whether any image is ignored. Reads the index once in a transaction.
     private func ignoresPictures() throws -> Bool {
         if let known = memory.ignoresPictures { return known }
         let found = try hasRow("SELECT 1 FROM ignored_picture LIMIT 1")
@@ -25,7 +25,7 @@ extension IndexTransaction {
         return found
     }
 
-    /// Ignores the picture. `completeIgnoring` records that all entries have lost it.
+    /// Ignores the image. `completeIgnoring` records that all entries have lost it.
     package func addIgnored(_ sha256: [UInt8], at time: Timestamp) throws {
         try run(
             KeepsHits(
@@ -39,12 +39,12 @@ extension IndexTransaction {
         memory.ignoresPictures = true
     }
 
-    /// Records that all entries have lost the picture.
+    /// Records that all entries have lost the image.
     package func completeIgnoring(_ sha256: [UInt8]) throws {
         try run(KeepsHits("UPDATE ignored_picture SET is_complete = 1 WHERE sha256 = ?"), [sha256])
     }
 
-    /// Stops ignoring the picture.
+    /// Stops ignoring the image.
     ///
     /// - Returns: whether it was ignored.
     package func removeIgnored(_ sha256: [UInt8]) throws -> Bool {
@@ -55,7 +55,7 @@ extension IndexTransaction {
 
     // MARK: Entries
 
-    /// At most `limit` entries that have the picture's file, except own images.
+    /// At most `limit` entries that have the image's file, except own images.
     package func entries(withPicture sha256: [UInt8], limit: Int) throws -> [(id: Int64, key: AvatarKey)] {
         try rows(
             """
@@ -66,9 +66,9 @@ extension IndexTransaction {
         ) { (id: $0.integer("id"), key: AvatarKey(stored: $0.text("key"))) }
     }
 
-    /// Removes the picture from an entry with an origin. The caller releases the file.
+    /// Removes the image from an entry with an origin. The caller releases the file.
     ///
-    /// - Parameter isEvicted: whether to do so only if the entry has no file and remembers this picture. Default: false.
+    /// - Parameter isEvicted: whether to do so only if the entry has no file and remembers this image. Default: false.
     /// - Returns: whether the entry changed.
     @discardableResult
     package func ignorePicture(_ sha256: [UInt8], of id: Int64, ifEvicted isEvicted: Bool = false) throws -> Bool {
@@ -88,11 +88,11 @@ extension IndexTransaction {
         return changedRowCount > 0
     }
 
-    /// Records that the origin sent an ignored picture, which replaces the image of the entry.
+    /// Records that the origin sent an ignored image, which replaces the image of the entry.
     ///
     /// - Parameters:
     ///   - lowDataURL: the URL of the low-data image; `nil` leaves the column unchanged.
-    ///   - isLowData: whether the picture is the low-data image.
+    ///   - isLowData: whether the image is the low-data image.
     package func ignorePicture(
         _ sha256: [UInt8],
         of id: Int64,
@@ -108,14 +108,14 @@ extension IndexTransaction {
         try setValidation(validation, of: id)
     }
 
-    /// At most `limit` entries that have no file because the picture is ignored.
+    /// At most `limit` entries that have no file because the image is ignored.
     package func entries(ignoring sha256: [UInt8], limit: Int) throws -> [Int64] {
         try rows("SELECT id FROM avatar WHERE absence = 'ignored' AND absent_sha256 = ? LIMIT ?", [sha256, limit]) {
             $0.integer("id")
         }
     }
 
-    /// Changes an entry with an ignored picture to one whose file is missing: without validators, and due at once.
+    /// Changes an entry with an ignored image to one whose file is missing: without validators, and due at once.
     ///
     /// An entry that is never due stays that way, because no contact needs it.
     package func seekAgain(_ id: Int64, at time: Timestamp) throws {

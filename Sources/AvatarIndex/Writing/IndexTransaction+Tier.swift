@@ -60,7 +60,7 @@ extension IndexTransaction {
         for id in ids { try run(KeepsHits("DELETE FROM tier_upload WHERE id = ?"), [id]) }
     }
 
-    /// Queues the erasure of a URL's objects in the tier, and of its picture. Does nothing in a store that never used a tier.
+    /// Queues the erasure of a URL's objects in the tier, and of its image. Does nothing in a store that never used a tier.
     package func queueTierErasure(of url: TierURL, digest: [UInt8]?, at time: Timestamp) throws {
         guard try hasRow("SELECT 1 FROM tier") else { return }
         try run(

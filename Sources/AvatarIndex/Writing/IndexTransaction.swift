@@ -47,7 +47,7 @@ final class TransactionMemory {
     var retiredRenditions: [PendingFile] = []
     /// Whether there is an interrupted download; `nil`: not known.
     var hasPartials: Bool?
-    /// Whether any picture is ignored; `nil`: not known.
+    /// Whether any image is ignored; `nil`: not known.
     var ignoresPictures: Bool?
 }
 
@@ -58,7 +58,7 @@ package struct IndexTransaction: RowSource {
     private let transaction: Transaction
     /// The rows whose hits change. The hit cache gets them after the commit.
     private let changes: ChangedRows
-    /// The changes to pictures, which the feed of changes tells when the transaction ends.
+    /// The changes to images, which the feed of changes tells when the transaction ends.
     let news = TransactionNews()
     /// The changes to the totals, which are written when the transaction ends.
     let totals = TransactionTotals()

@@ -209,7 +209,7 @@ final class FetchJob: Sendable {
             )
         case .notModified(let response):
             let validation = validation(response, fetched: target.entry?.validation.fetched)
-            // Only an entry with a file or an ignored picture gets a conditional request.
+            // Only an entry with a file or an ignored image gets a conditional request.
             let file = target.entry?.file?.id
             change = Change(.confirmed(validation, file: file), of: target, requested: response.metadata.requestTime)
         case .failed(let failure):
@@ -291,7 +291,7 @@ final class FetchJob: Sendable {
 
     /// Reads a staged image into memory, and discards its file.
     ///
-    /// - Throws: `fetchFailed` if the picture is ignored; an error of the index or the disk.
+    /// - Throws: `fetchFailed` if the image is ignored; an error of the index or the disk.
     private func takeImage(_ result: FetchResult) throws -> AvatarImage {
         guard case .image(let staged, let response) = result.content else {
             throw AvatarStoreError(

@@ -35,9 +35,9 @@ public struct FetchOptions: Sendable {
     public var isConstrained: Bool?
     /// A lower budget of `caches` for this read, in bytes. It is not kept. Default: `nil`, the store's budget.
     public var budgetCeiling: Int?
-    /// The rendition to return in place of the picture, made if necessary. Default: `nil`, the original.
+    /// The rendition to return in place of the image, made if necessary. Default: `nil`, the original.
     ///
-    /// If the picture cannot be decoded or is not stored, or the store has no decoder, the read returns the original, and
+    /// If the image cannot be decoded or is not stored, or the store has no decoder, the read returns the original, and
     /// `AvatarFile.renditionFailure` gives the reason. If no quality and size fits `Rendition.maxBytes`, the read throws
     /// `imageRefused`.
     public var rendition: Rendition?

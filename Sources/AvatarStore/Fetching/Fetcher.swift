@@ -212,7 +212,7 @@ final class Fetcher: Sendable {
         isConfirmable(target) ? metadata(target) : nil
     }
 
-    /// Whether a 304 can confirm a picture: the file of the entry exists, or its picture is ignored, or another machine has a
+    /// Whether a 304 can confirm an image: the file of the entry exists, or its image is ignored, or another machine has a
     /// copy.
     ///
     /// An image whose file the disk cannot answer for is requested whole. That takes nothing from the index: the commit
@@ -225,7 +225,7 @@ final class Fetcher: Sendable {
     }
 
     /// The stored response according to the index, without checking the disk. `nil` if the entry has neither a file nor an
-    /// ignored picture, or has the low-data image while `target` is the regular image (or the reverse).
+    /// ignored image, or has the low-data image while `target` is the regular image (or the reverse).
     func metadata(_ target: FetchTarget) -> ResponseMetadata? {
         if let standIn = target.standIn { return standIn.metadata }
         guard let entry = target.entry, entry.file != nil || entry.isIgnored, entry.isLowData == target.isLowData else {

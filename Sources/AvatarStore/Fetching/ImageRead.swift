@@ -186,9 +186,9 @@ struct ImageRead<Result: ReadResult>: Sendable {
         return try strictFreshness()?.isFresh(at: now) ?? true
     }
 
-    /// Checks whether to send a request. If the entry has an ignored picture that is still valid, the read fails without one.
+    /// Checks whether to send a request. If the entry has an ignored image that is still valid, the read fails without one.
     ///
-    /// - Throws: `fetchFailed` if the picture is ignored.
+    /// - Throws: `fetchFailed` if the image is ignored.
     private func requireNotIgnored(_ entry: AvatarEntry?) throws {
         guard options.policy != .reload, let entry, entry.isIgnored else { return }
         let sufficesStale = options.policy == .offline || options.policy == .cacheFirst && mode == .offlineFirst

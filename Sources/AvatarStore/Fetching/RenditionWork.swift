@@ -4,7 +4,7 @@ import AvatarIndex
 import AvatarProviders
 import AvatarWriter
 
-/// Finds or makes one rendition of the picture of one entry, and stores it.
+/// Finds or makes one rendition of the image of one entry, and stores it.
 ///
 /// ```
 /// look up ─► undecodable? ─► lease ─► look up again ─► decode ─► check ─► commit, if the original is still published
@@ -25,14 +25,14 @@ package struct RenditionWork: Sendable {
         case lost
     }
 
-    /// The number of times that the decoder may end during a picture before the store gives the picture up.
+    /// The number of times that the decoder may end during an image before the store gives the image up.
     static let mostDeaths = 3
-    /// The limit on the wait for another process's lease. A decoder may take eight seconds for a picture.
+    /// The limit on the wait for another process's lease. A decoder may take eight seconds for an image.
     private static let longestWait = Duration.seconds(10)
 
     private let fetching: FetchParts
     private let key: AvatarKey
-    /// The picture's own hit.
+    /// The image's own hit.
     private let original: IndexHit
     /// The rendition, whose format is not `original`.
     private let rendition: Rendition
@@ -42,7 +42,7 @@ package struct RenditionWork: Sendable {
     private var parts: StoreParts { fetching.parts }
 
     /// - Parameters:
-    ///   - original: the hit of the picture.
+    ///   - original: the hit of the image.
     ///   - rendition: the rendition, as `Rendition.resolved` gives it.
     ///   - stores: whether the rendition is stored, if the store can be written. Default: yes.
     init(_ rendition: Rendition, of original: IndexHit, _ key: AvatarKey, _ fetching: FetchParts, stores: Bool = true) {
@@ -64,7 +64,7 @@ package struct RenditionWork: Sendable {
             return .none("The store has no decoder: its `Configuration.renditions` is not set.")
         }
         if let reason = try knownFailure(maker) { return .none(reason) }
-        // The name has the row id of the original, which differs for each version of the picture.
+        // The name has the row id of the original, which differs for each version of the image.
         let name = AvatarKey(stored: "rendition:\(original.file.id) \(rendition.spec)\(stores ? "" : " unstored")")
         return try await fetching.renditionFlights.join(name) {
             guard let writable else { return try await make(with: maker) }
@@ -124,7 +124,7 @@ package struct RenditionWork: Sendable {
         }
     }
 
-    /// Records that no rendition of the picture can be made, if the picture is the cause.
+    /// Records that no rendition of the image can be made, if the image is the cause.
     private func record(_ error: RenditionError, of maker: any RenditionMaker) async throws -> Outcome {
         switch error {
         case .cannotDecode(let reason):
@@ -170,7 +170,7 @@ extension RenditionWork {
             case .none, .lost: return nil
             }
         } catch let error as AvatarStoreError where error.code == .imageRefused {
-            // One picture must not stop the export of the others.
+            // One image must not stop the export of the others.
             return nil
         }
     }

@@ -4,14 +4,14 @@ import AvatarIndex
 package import AvatarReports
 package import AvatarWriter
 
-/// Ignored pictures: removes them from entries. `Publication` does not store them after a fetch.
+/// Ignored images: removes them from entries. `Publication` does not store them after a fetch.
 extension StoreWriter {
     /// The limit on the entries that one transaction changes, because other processes wait for it.
     private static let ignoreBatchSize = 512
 
-    /// Ignores the pictures with these digests, and removes them from all entries, 512 per transaction.
+    /// Ignores the images with these digests, and removes them from all entries, 512 per transaction.
     ///
-    /// The first transaction for a picture records its digest, so that no other process stores it again. The last one deletes
+    /// The first transaction for an image records its digest, so that no other process stores it again. The last one deletes
     /// its file. If the process is killed in between, the next sync or another call continues.
     package nonisolated func ignore(_ digests: [[UInt8]], at now: Timestamp) async throws -> IgnoreReport {
         var report = IgnoreReport()
@@ -23,7 +23,7 @@ extension StoreWriter {
                 begin = nil
                 if step.isLast { break }
             }
-            // An evicted entry still has the picture.
+            // An evicted entry still has the image.
             let remembering = try index.entriesRemembering(digest)
             for start in stride(from: 0, to: remembering.count, by: Self.ignoreBatchSize) {
                 let batch = remembering[start..<min(start + Self.ignoreBatchSize, remembering.count)]
@@ -35,7 +35,7 @@ extension StoreWriter {
         return report
     }
 
-    /// Continues the work of a process that was killed while it ignored a picture, and repairs entries whose ignored picture is
+    /// Continues the work of a process that was killed while it ignored an image, and repairs entries whose ignored image is
     /// no longer in the list.
     nonisolated func finishIgnoring(at now: Timestamp) async throws {
         let unfinished = try index.incompletelyIgnored()
@@ -43,7 +43,7 @@ extension StoreWriter {
         while let digest = try index.digestIgnoredInVain() { try await seekAgain(digest, at: now) }
     }
 
-    /// Makes the next entries that ignore the picture due, unless the list has it again.
+    /// Makes the next entries that ignore the image due, unless the list has it again.
     private func seekAgain(_ sha256: [UInt8], at now: Timestamp) throws {
         try write { transaction in
             guard try !transaction.isIgnored(sha256) else { return }
@@ -53,7 +53,7 @@ extension StoreWriter {
         }
     }
 
-    /// Removes the picture from the next entries that have its file. The last step deletes the file.
+    /// Removes the image from the next entries that have its file. The last step deletes the file.
     ///
     /// - Parameter time: the time of the call, in the first step; `nil` in later steps.
     private func takeStored(_ sha256: [UInt8], beginningAt time: Timestamp?) throws -> IgnoreStep {
@@ -79,7 +79,7 @@ extension StoreWriter {
         return step
     }
 
-    /// Removes the picture from entries whose file was evicted or purged.
+    /// Removes the image from entries whose file was evicted or purged.
     private func takeRemembered(
         _ sha256: [UInt8],
         from entries: ArraySlice<(id: Int64, key: AvatarKey)>
@@ -98,7 +98,7 @@ extension StoreWriter {
         try write { try $0.completeIgnoring(sha256) }
     }
 
-    /// Removes the picture from one entry. For an embedded photo, removes the entry.
+    /// Removes the image from one entry. For an embedded photo, removes the entry.
     private func take(
         _ sha256: [UInt8],
         from id: Int64,
@@ -119,7 +119,7 @@ extension StoreWriter {
         step.contacts += contacts
     }
 
-    /// Stops ignoring the pictures with these digests. Their entries become `missing` and due at once.
+    /// Stops ignoring the images with these digests. Their entries become `missing` and due at once.
     ///
     /// - Returns: the numbers of entries and contacts, and the digests that were not ignored.
     package nonisolated func unignore(
@@ -138,7 +138,7 @@ extension StoreWriter {
         return (report, unknown)
     }
 
-    /// Makes the next entries that ignore the picture due. The last step removes its digest from the list, so another call
+    /// Makes the next entries that ignore the image due. The last step removes its digest from the list, so another call
     /// continues if this process is killed before.
     private func giveBack(_ sha256: [UInt8], at now: Timestamp) throws -> (step: IgnoreStep, wasIgnored: Bool) {
         try write(.power) { transaction in

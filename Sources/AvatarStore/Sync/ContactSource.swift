@@ -28,7 +28,7 @@ public struct ContactSource: Sendable {
     public let name: String
     /// The kind.
     public let kind: Kind
-    /// The scheme and authority of the server, whose pictures may be at a private address because the operator has named it; `nil` for
+    /// The scheme and authority of the server, whose images may be at a private address because the operator has named it; `nil` for
     /// a source without a server.
     package let origin: String?
     /// Brings the state in the index up to date.

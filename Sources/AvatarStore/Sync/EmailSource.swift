@@ -1,7 +1,7 @@
 public import AvatarCore
 import AvatarIndex
 
-/// A service that serves pictures by e-mail address, such as Libravatar or Gravatar.
+/// A service that serves images by e-mail address, such as Libravatar or Gravatar.
 ///
 /// A request contains the SHA-256 digest of the address. A service that knows the address recognises the digest, and
 /// learns that you know the address too. MD5 digests, which such services also accept, are not supported: they are
@@ -18,7 +18,7 @@ public struct EmailSource: Hashable, Sendable {
     /// The part of an image URL before the digest. Ends with `/`.
     package let baseURL: String
 
-    /// Another service with the same interface. Its pictures are at `baseURL/DIGEST`.
+    /// Another service with the same interface. Its images are at `baseURL/DIGEST`.
     ///
     /// - Throws: `unsupportedURL` if `baseURL` is not an http or https URL; `invalidConfiguration` if it has a query or
     ///   is longer than 2,048 bytes.
@@ -37,12 +37,12 @@ public struct EmailSource: Hashable, Sendable {
         self.baseURL = baseURL
     }
 
-    /// The URL of the picture for `email`. The service returns 404 if it has none.
+    /// The URL of the image for `email`. The service returns 404 if it has none.
     ///
     /// - Returns: `nil` if `email` is not an e-mail address.
     package func url(for email: String) -> String? {
         EmailAddress(email).map { address in
-            // Both services serve 256 pixels without enlarging a small picture.
+            // Both services serve 256 pixels without enlarging a small image.
             "\(baseURL)\(Hexadecimal.text(address.sha256))?s=256&d=404"
         }
     }

@@ -1,22 +1,22 @@
 import AvatarCore
 import Synchronization
 
-/// The pictures of cards at the servers of their sources, as a sync reads the cards. The operator has named these servers, so their
+/// The images of cards at the servers of their sources, as a sync reads the cards. The operator has named these servers, so their
 /// addresses may be private. A URL there that another list names is judged as all others are.
-final class PicturesAtSources: Sendable {
+final class ImagesAtSources: Sendable {
     /// The scheme and authority of each source's server, by the name of the source.
     private let origins: [String: String]
-    /// The URLs of the pictures, by the scheme and authority of their servers.
+    /// The URLs of the images, by the scheme and authority of their servers.
     private let pictures = Mutex<[String: FingerprintSet]>([:])
 
-    /// No pictures yet; `nil` if none of `sources` has a server.
+    /// No images yet; `nil` if none of `sources` has a server.
     init?(_ sources: [ContactSource]) {
         let found = sources.compactMap { source in source.origin.map { (source.name, $0) } }
         guard !found.isEmpty else { return nil }
         origins = Dictionary(found) { first, _ in first }
     }
 
-    /// Notes the pictures of a card that are at the server of its source.
+    /// Notes the images of a card that are at the server of its source.
     func note(_ record: ContactRecord) {
         guard case .contact(let contact) = record, let source = contact.place?.list, let origin = origins[source] else {
             return

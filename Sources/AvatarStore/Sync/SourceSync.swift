@@ -184,11 +184,11 @@ final class SourceSync {
     /// Notes that the store does not have the photo of `key`.
     func noteMissingPhoto(_ key: AvatarKey) { withoutPhoto.insert(key) }
 
-    /// Unlinks the contacts that are gone from a source or lost their picture there, and that no other source or list names.
+    /// Unlinks the contacts that are gone from a source or lost their image there, and that no other source or list names.
     ///
     /// - Parameters:
     ///   - unlinksAll: even if they are more than half of the contacts of the source.
-    ///   - leavers: those of some contacts that have no picture in the lists and sources of the sync.
+    ///   - leavers: those of some contacts that have no image in the lists and sources of the sync.
     /// - Returns: the number of contacts that were unlinked, and of those that were kept because they are too many.
     /// - Throws: an error of the index or the disk.
     package func unlink(
@@ -236,7 +236,7 @@ final class SourceSync {
         var gone: [String]
         /// Gone from the source, and named by another.
         var kept: [String]
-        /// Still there, without a picture, and named by no other.
+        /// Still there, without an image, and named by no other.
         var withoutPicture: [String]
     }
 

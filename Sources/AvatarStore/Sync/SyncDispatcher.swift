@@ -28,8 +28,8 @@ final class SyncDispatcher {
     private var begun: [Int: (job: FetchJob, exchange: FetchExchange)] = [:]
     /// Fetches of readers that the sync waits for.
     private var joinedCount = 0
-    /// The pictures of cards at the servers of their sources; `nil` without such servers.
-    private let named: PicturesAtSources?
+    /// The images of cards at the servers of their sources; `nil` without such servers.
+    private let named: ImagesAtSources?
     /// Whether a request failed because there is no network.
     private(set) var isOffline = false
 
@@ -47,7 +47,7 @@ final class SyncDispatcher {
     /// - windows: what hosts bore in the last sync.
     /// - hosts: the health of the hosts when the sync begins.
     /// - timeLimit: the time for the sync in all; `nil` without a limit.
-    /// - named: the pictures of cards at the servers of their sources.
+    /// - named: the images of cards at the servers of their sources.
     /// - inbox: receives the results of fetches.
     init(
         _ engine: FetchEngine,
@@ -57,7 +57,7 @@ final class SyncDispatcher {
         windows: [String: HostWindow],
         hosts: SyncHosts,
         timeLimit: Duration?,
-        named: PicturesAtSources?,
+        named: ImagesAtSources?,
         inbox: SyncInbox<SyncSignal>
     ) {
         (self.engine, self.flights, self.hosts, self.named) = (engine, flights, hosts, named)

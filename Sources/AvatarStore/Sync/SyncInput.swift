@@ -53,7 +53,7 @@ public struct SyncInput: Sendable {
     ) -> SyncInput where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
         SyncInput(sources: sources, hasContacts: true, total: total) { cards, options, surroundings in
             guard let cards else { return try list(records, nil, options, surroundings) }
-            let named = PicturesAtSources(sources)
+            let named = ImagesAtSources(sources)
             if records is ContactArray, total == 0 { return try list(cards, named, options, surroundings) }
             return records is any RepeatableRecords
                 ? try list(JoinedRecords(first: cards, second: records), named, options, surroundings)
@@ -71,7 +71,7 @@ public struct SyncInput: Sendable {
 
     private static func list<Records>(
         _ records: Records,
-        _ named: PicturesAtSources?,
+        _ named: ImagesAtSources?,
         _ options: SyncOptions,
         _ surroundings: Surroundings
     ) throws -> SyncSource where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {

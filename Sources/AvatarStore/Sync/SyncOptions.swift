@@ -38,14 +38,14 @@ public struct SyncOptions: Sendable {
     public var isConstrained: Bool?
     /// A lower budget of `caches` for this sync, in bytes. It is not kept. Default: `nil`, the store's budget.
     public var budgetCeiling: Int?
-    /// Whether contacts that the list omits or gives no picture are unlinked from their images. Nothing is unlinked if a
+    /// Whether contacts that the list omits or gives no image are unlinked from their images. Nothing is unlinked if a
     /// record of the list cannot be read, the list has no contacts, or the sync ends early. Default: no.
     public var prunes: Bool
-    /// The sources that are asked for the picture of a contact without one of its own, by a digest of its e-mail
+    /// The sources that are asked for the image of a contact without one of its own, by a digest of its e-mail
     /// addresses. Default: none, because each request tells a third party about an address.
     ///
     /// The order counts: the first source is asked for all addresses, the preferred one first, then the next source. The
-    /// next one is asked only if the one before reports that it has no picture. A source that cannot be reached is tried
+    /// next one is asked only if the one before reports that it has no image. A source that cannot be reached is tried
     /// again by a later sync.
     public var emailSources: [EmailSource]
     /// The name of the list, such as its path or `team-1`. The store remembers which contacts a named list names: `prunes` keeps
@@ -58,7 +58,7 @@ public struct SyncOptions: Sendable {
     package var lists: [String: String] = [:]
     /// Whether all cards of sources are read, whatever the state that the store keeps. Default: no.
     public var comparesAll = false
-    /// How long a source that has no picture for an address is not asked for it again. Default: 7 days.
+    /// How long a source that has no image for an address is not asked for it again. Default: 7 days.
     public var emailRecheck: Duration
     /// The number of images committed together; at least 1. Default: 256.
     package var batchSize = 256

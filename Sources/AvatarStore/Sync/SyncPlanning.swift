@@ -145,7 +145,7 @@ final class SyncPlanning {
     /// Whether the list tells which contacts it omits, and the sync prunes.
     var mayPrune: Bool { planner.mayPrune }
 
-    /// Those of `contacts` for which the list has no picture.
+    /// Those of `contacts` for which the list has no image.
     func leavers(among contacts: [String]) -> [String] {
         planner.leavers(among: contacts)
     }

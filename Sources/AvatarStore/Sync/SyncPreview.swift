@@ -20,15 +20,15 @@ struct SyncPreviewCounter {
     private let options: SyncOptions
     /// The error of a URL whose host the client refuses. Names are not looked up.
     private let refusal: (_ url: AvatarKey, _ namedOrigin: String?) -> OriginError?
-    /// The pictures of cards at the servers of their sources; `nil` without such servers.
-    private var named: PicturesAtSources?
+    /// The images of cards at the servers of their sources; `nil` without such servers.
+    private var named: ImagesAtSources?
     /// The hosts and the time when the dry run began. It sends no request, so they stay as they are.
     private let circumstances: SyncCircumstances
     private var planner: SyncPlanner
     private var plan = PlannedSync()
     private var clashes = QueryClashes()
     private var changes = QueryChanges()
-    /// Contacts that no source has a picture for, and that would lose others.
+    /// Contacts that no source has an image for, and that would lose others.
     private var withFormerImages: [String] = []
 
     /// A counter for a sync with `options` that begins now.

@@ -58,7 +58,7 @@ public struct SyncReport: Sendable {
     public var contacts = 0
     /// Records that a later record of the same contact replaces.
     public var duplicates = 0
-    /// Contacts without a picture, including those for whose addresses no e-mail source has one.
+    /// Contacts without an image, including those for whose addresses no e-mail source has one.
     public var withoutImage = 0
     /// Records that cannot be read.
     public var unreadable = 0
@@ -75,7 +75,7 @@ public struct SyncReport: Sendable {
     public var unstored = 0
     /// Images that the origin confirmed with 304 (RFC 9110 section 15.4.5).
     public var notModified = 0
-    /// Images whose pictures are ignored (`AvatarStore.ignore(digests:dryRun:)`), so that they count as none. Included in `fresh`,
+    /// Images whose images are ignored (`AvatarStore.ignore(digests:dryRun:)`), so that they count as none. Included in `fresh`,
     /// `fetched` and `notModified`.
     public var ignored = 0
     /// Images whose bytes differ from those stored before. Included in `fetched`.
@@ -88,7 +88,7 @@ public struct SyncReport: Sendable {
     public var skippedBy = SkippedImages()
     /// Images for which the budget has no room.
     public var overBudget = 0
-    /// Contacts that were unlinked from their images because the list omits them or gives them no picture.
+    /// Contacts that were unlinked from their images because the list omits them or gives them no image.
     public var unlinked = 0
     /// Images that had lost their last contact before the sync, and were removed because `Setting.keepUnlinked` is 0.
     public var removed = 0

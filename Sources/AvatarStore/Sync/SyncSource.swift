@@ -13,8 +13,8 @@ struct SyncSource: Sendable {
     var countsRest = false
     /// Whether the items are only the due entries, so that the store may have fresh ones besides.
     var omitsFresh = false
-    /// The pictures of cards at the servers of their sources, as far as the source was read; `nil` without such servers.
-    var named: PicturesAtSources?
+    /// The images of cards at the servers of their sources, as far as the source was read; `nil` without such servers.
+    var named: ImagesAtSources?
     /// Begins a walk.
     let makeWalk: @Sendable () -> Walk
 
@@ -30,8 +30,8 @@ struct SyncSource: Sendable {
     ///
     /// - Parameter makeSpool: creates the file that keeps the records of a long list; `nil` to read them from the list again.
     /// - Parameter emailSources: the services to request for contacts without an image of their own, in this order.
-    /// - Parameter ignored: the digests of pictures that count as none.
-    /// - Parameter named: notes the pictures of cards at the servers of their sources.
+    /// - Parameter ignored: the digests of images that count as none.
+    /// - Parameter named: notes the images of cards at the servers of their sources.
     /// - Parameter queries: the volatile parameters of URLs, and the index that has the keys without them.
     static func list<Records>(
         _ records: Records,
@@ -39,7 +39,7 @@ struct SyncSource: Sendable {
         emailSources: [EmailSource],
         ignoring ignored: Set<[UInt8]>,
         reducing queries: VolatileQueries,
-        noting named: PicturesAtSources?,
+        noting named: ImagesAtSources?,
         in index: AvatarIndex
     ) -> SyncSource
     where Records: AsyncSequence & Sendable, Records.Element == ContactRecord {
@@ -177,9 +177,9 @@ extension SyncItem {
         }
     }
 
-    /// The items for the pictures of `contact`.
+    /// The items for the images of `contact`.
     ///
-    /// - Parameter asksBehindURLs: whether e-mail sources follow a URL whose picture is ignored.
+    /// - Parameter asksBehindURLs: whether e-mail sources follow a URL whose image is ignored.
     private static func pictures(
         of contact: Contact,
         _ sources: [EmailSource],

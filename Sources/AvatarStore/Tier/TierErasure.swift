@@ -3,7 +3,7 @@ import AvatarFiles
 import AvatarIndex
 import AvatarWriter
 
-/// Erases pictures in the whole fleet.
+/// Erases images in the whole fleet.
 ///
 /// ```
 /// the machine that erases         tombstone ─► bytes that no other record names ─► records, claims ─► its pass
@@ -83,7 +83,7 @@ struct TierErasure: Sendable {
     /// Deletes the records and claims of `urls`, and the bytes that no other record names. The bytes go first: a record that
     /// is left after a kill tells the next attempt of them.
     ///
-    /// - Parameter digests: the pictures that the store had. The records name others.
+    /// - Parameter digests: the images that the store had. The records name others.
     /// - Returns: the objects deleted.
     private func deleteObjects(of urls: [TierURL], _ digests: [[UInt8]]) async throws -> Int {
         var objects: [String] = []
@@ -189,7 +189,7 @@ struct TierErasure: Sendable {
     /// Removes the entries at `urls` from the store, and the traces of those that were removed before or by a process that was
     /// killed.
     ///
-    /// - Returns: the digests of their pictures; `nil` if a trace is left.
+    /// - Returns: the digests of their images; `nil` if a trace is left.
     private func giveUp(_ urls: Set<TierURL>) async throws -> [[UInt8]]? {
         guard !urls.isEmpty else { return [] }
         var keys: [AvatarKey] = []

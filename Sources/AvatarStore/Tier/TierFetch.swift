@@ -207,7 +207,7 @@ struct TierFetch: Sendable {
         return .settled(content, fetched: Timestamp(milliseconds: copy.record.fetched))
     }
 
-    /// The stored response, if `newest` confirms its picture: its key alone says so. In strict mode, and where the response
+    /// The stored response, if `newest` confirms its image: its key alone says so. In strict mode, and where the response
     /// varies, the header fields count too, which are in the record.
     private func confirmation(by newest: TierGeneration, of digest: [UInt8]) -> AssessedResponse? {
         guard hasPicture(digest), fetcher.limits.freshness.mode == .offlineFirst, let stored = fetcher.metadata(target),
@@ -221,7 +221,7 @@ struct TierFetch: Sendable {
         )
     }
 
-    /// Whether the store has the picture with this digest for the image, or ignores it.
+    /// Whether the store has the image with this digest for the image, or ignores it.
     private func hasPicture(_ digest: [UInt8]) -> Bool {
         fetcher.isConfirmable(target) && target.entry?.sha256 == digest && target.entry?.isLowData == target.isLowData
     }
@@ -276,7 +276,7 @@ struct TierFetch: Sendable {
         }
     }
 
-    /// The picture of `copy`, checked as one of an origin; `nil` if its bytes are gone or cannot be stored here.
+    /// The image of `copy`, checked as one of an origin; `nil` if its bytes are gone or cannot be stored here.
     private func image(of copy: TierReader.Copy, _ response: AssessedResponse) async throws -> FetchResult.Content? {
         guard response.freshness.allowsStore,
             let bytes = try await link.reader.bytes(of: copy, limit: fetcher.limits.maximumImageBytes)

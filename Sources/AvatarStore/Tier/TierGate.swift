@@ -56,7 +56,7 @@ final class TierGate: Sendable {
     private static let shortestRest = Duration.seconds(30)
     private static let longestRest = Duration.seconds(600)
     /// The time after which a call is slow, and the slow calls in a row that count as a failure: a sync makes several calls for
-    /// each picture.
+    /// each image.
     private var slowTime: Duration { callLimit * 3 / 10 }
     private static let mostSlowCalls = 6
     /// The time after which a line appears in the log again.

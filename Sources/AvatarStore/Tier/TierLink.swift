@@ -13,7 +13,7 @@ final class TierLink: AnswerSource {
     let claims: TierClaims
     /// Puts the answers of origins into the tier.
     let uploads: TierUploads
-    /// Erased pictures, here and on other machines.
+    /// Erased images, here and on other machines.
     private let erasure: TierErasure
     private let writer: StoreWriter
     private let clock: any WallClock
@@ -64,7 +64,7 @@ final class TierLink: AnswerSource {
         return try await fetch.run(patience, origin: host)
     }
 
-    /// Whether the answer of an origin is put into the tier: it is a picture or the lack of one, and other machines may have it.
+    /// Whether the answer of an origin is put into the tier: it is an image or the lack of one, and other machines may have it.
     func wants(_ result: FetchResult, of target: FetchTarget, by fetcher: Fetcher) -> Bool {
         guard !result.isFromSource, result.originFailure == nil, !target.isTransient, !target.isReduced else {
             return false
@@ -118,7 +118,7 @@ final class TierLink: AnswerSource {
         }
     }
 
-    /// Says in the tier that this machine uses it, before it takes a picture. A tier that is read-only gives pictures all the same.
+    /// Says in the tier that this machine uses it, before it takes an image. A tier that is read-only gives images all the same.
     func register() async throws {
         do {
             try await erasure.register()

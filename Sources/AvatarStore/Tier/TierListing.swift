@@ -6,7 +6,7 @@ struct TierListing: AnswerListing {
     private let clock: any WallClock
     private var catalog = TierCatalog()
 
-    /// The pages that a sync lists at once: as many as a service with 12,000 pictures has.
+    /// The pages that a sync lists at once: as many as a service with 12,000 images has.
     private static let firstPages = 12
     /// The most pages listed for one page of a list.
     private static let nextPages = 16
@@ -49,7 +49,7 @@ extension TierGeneration {
     func isNews(to entry: AvatarEntry?) -> Bool {
         guard let entry else { return true }
         guard let digest else {
-            // A lack of the picture is confirmed by this machine itself before a stored one goes.
+            // A lack of the image is confirmed by this machine itself before a stored one goes.
             return entry.file == nil && time > entry.validation.checked ?? Timestamp(milliseconds: 0)
         }
         if entry.file == nil && !entry.isIgnored && entry.sha256 != digest { return true }

@@ -1,7 +1,7 @@
 import AvatarCore
 import AvatarFiles
 
-/// Reads pictures that other machines have put into the shared tier, and checks all that it reads.
+/// Reads images that other machines have put into the shared tier, and checks all that it reads.
 struct TierReader: Sendable {
     let gate: TierGate
 
@@ -23,7 +23,7 @@ struct TierReader: Sendable {
         return nil
     }
 
-    /// The copy of the picture of `generation`; `nil` if its record is gone, or not as it must be.
+    /// The copy of the image of `generation`; `nil` if its record is gone, or not as it must be.
     func copy(of url: TierURL, _ generation: TierGeneration) async throws -> Copy? {
         let key = TierLayout.record(of: url, generation)
         let bytes = try await gate.call(.read) { try await $0.get(key, limit: TierRecord.largestSize) }
@@ -35,7 +35,7 @@ struct TierReader: Sendable {
         return Copy(generation: generation, record: record)
     }
 
-    /// The bytes of the picture of `copy`; `nil` if they are gone, or do not have its digest.
+    /// The bytes of the image of `copy`; `nil` if they are gone, or do not have its digest.
     ///
     /// - Parameter limit: the maximum size of an image in bytes.
     func bytes(of copy: Copy, limit: Int) async throws -> [UInt8]? {

@@ -153,7 +153,7 @@ final class TierUploads: Sendable {
             guard let end = page.last else { return }
             last = end.id
             try await erasure.register()
-            // An erased picture must not come back from this machine, which gives it up at its next sync.
+            // An erased image must not come back from this machine, which gives it up at its next sync.
             let erased = try await erasure.urlsNotPassed()
             let done = try await put(page, except: erased)
             try await finish(done)
@@ -256,12 +256,12 @@ final class TierUploads: Sendable {
         try await gate.call(.write) { try await $0.delete(old) }
     }
 
-    /// Puts the bytes of a picture, unless they are there.
+    /// Puts the bytes of an image, unless they are there.
     ///
     /// - Returns: whether they are there. The file may be gone, or damaged.
     private func putBytes(_ file: FileRecord, _ digest: [UInt8], of entry: AvatarEntry) async throws -> Bool {
         let key = TierLayout.bytes(digest)
-        // An answer without bytes confirmed a picture that is probably there.
+        // An answer without bytes confirmed an image that is probably there.
         if entry.validation.fetched != entry.validation.response,
             try await gate.list(key).keys == [key]
         {
@@ -272,7 +272,7 @@ final class TierUploads: Sendable {
         return true
     }
 
-    /// The bytes of a stored picture; `nil` if they cannot be read. `verify` reports that.
+    /// The bytes of a stored image; `nil` if they cannot be read. `verify` reports that.
     private func stored(_ file: FileRecord) -> [UInt8]? {
         do {
             return try roots.files(of: file.storageClass).read(file)

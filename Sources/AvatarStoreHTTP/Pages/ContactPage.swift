@@ -2,7 +2,7 @@ import AvatarCore
 
 /// The page about one contact.
 struct ContactPage {
-    /// A fact about the picture.
+    /// A fact about the image.
     struct Fact {
         /// The content of a fact.
         enum Value {
@@ -16,31 +16,31 @@ struct ContactPage {
         let value: Value
     }
 
-    /// Another contact with the same picture.
+    /// Another contact with the same image.
     struct Sharer {
         let label: String
         /// The path of the page about the contact; `nil` if the site has none.
         let path: String?
     }
 
-    /// The number of other contacts with the same picture that the page of a contact names.
+    /// The number of other contacts with the same image that the page of a contact names.
     static let mostSharers = 24
 
     let frame: PageFrame
     let contact: PageContact
-    /// The path of the picture itself; `nil` if initials stand in for it.
+    /// The path of the image itself; `nil` if initials stand in for it.
     let imagePath: String?
     /// Whether browsers show its format. Initials stand in for any other one, with a link to the image.
     let isShown: Bool
-    /// Sentences that explain the state of the picture.
+    /// Sentences that explain the state of the image.
     let reasons: [String]
     /// The facts that most readers look for, in the order in which they are shown.
     let facts: [Fact]
     /// Facts about the last response and the file, folded up at first.
     let technicalFacts: [Fact]
-    /// Some of the other contacts with the same picture.
+    /// Some of the other contacts with the same image.
     let sharers: [Sharer]
-    /// Whether more contacts than `sharers` have the picture.
+    /// Whether more contacts than `sharers` have the image.
     let hasMoreSharers: Bool
     /// The form of times.
     let time: PageTime

@@ -26,7 +26,7 @@ struct ContactPageWriter {
     private struct Shown {
         let key: AvatarKey
         /// The exported image; `nil` if it has no file.
-        let picture: ExportedPicture?
+        let picture: ExportedImage?
     }
 
     /// Writes the page about `contact`.
@@ -46,7 +46,7 @@ struct ContactPageWriter {
             detailPath: paths.contact(contact.id),
             standIn: !isShown ? nil : PageContact.standIn(details?.thumbHash)
         )
-        let facts = PictureFacts(contact: contact.id, details: details, imagePath: imagePath)
+        let facts = ImageFacts(contact: contact.id, details: details, imagePath: imagePath)
         let most = ContactPage.mostSharers
         let sharers =
             try shown.map { try store.contacts(sharingPictureOf: $0.key, besides: contact.id, limit: most + 1) } ?? []
@@ -76,7 +76,7 @@ struct ContactPageWriter {
         guard let key = contact.key else { return nil }
         let keys = isFiltered ? try store.imageKeys(ofContact: contact.id) : [key]
         for key in keys {
-            if let picture = try folder.picture(of: key) { return Shown(key: key, picture: picture) }
+            if let picture = try folder.image(of: key) { return Shown(key: key, picture: picture) }
         }
         return Shown(key: key, picture: nil)
     }
@@ -113,7 +113,7 @@ struct ContactPageWriter {
     private func hasPage(_ contact: String) throws -> Bool {
         guard isFiltered else { return true }
         guard query.contact == nil else { return false }
-        return try store.imageKeys(ofContact: contact).contains { try folder.picture(of: $0) != nil }
+        return try store.imageKeys(ofContact: contact).contains { try folder.image(of: $0) != nil }
     }
 }
 

@@ -3,13 +3,13 @@ public import AvatarMaintenance
 public import AvatarStore
 
 extension AvatarStore {
-    /// Copies each stored image that matches `query` into `directory`, as `exportPictures(_:to:as:withCards:withoutMetadata:progress:)`
-    /// does, with pages for people: `index.html` shows all contacts with their pictures, and each contact has a page that
-    /// explains the state of the picture. The pages need no server and no network, and link to each other by relative paths.
+    /// Copies each stored image that matches `query` into `directory`, as `exportImages(_:to:as:withCards:withoutMetadata:progress:)`
+    /// does, with pages for people: `index.html` shows all contacts with their images, and each contact has a page that
+    /// explains the state of the image. The pages need no server and no network, and link to each other by relative paths.
     ///
-    /// Without a filter, contacts without a picture are on the pages too, with their initials. With a filter, the pages show
+    /// Without a filter, contacts without an image are on the pages too, with their initials. With a filter, the pages show
     /// the contacts that have one of the exported images. The pages are in the folder `pages`, which
-    /// `importPictures(from:in:named:progress:)` passes over. Memory does not grow with the number of contacts, and by about 50
+    /// `importImages(from:in:named:progress:)` passes over. Memory does not grow with the number of contacts, and by about 50
     /// bytes for each image.
     ///
     /// The images are written without their metadata, unless `Setting.servesMetadata` is 1. If metadata cannot be taken out of an
@@ -18,13 +18,13 @@ extension AvatarStore {
     /// - Parameter query: the images to export; its limit and position are ignored. Default: all.
     /// - Parameter directory: an absolute path. It is created if it is missing, and must be empty.
     /// - Parameter progress: called after each image.
-    /// - Throws: as `exportPictures(_:to:as:withCards:withoutMetadata:progress:)`. The files written so far are removed then.
+    /// - Throws: as `exportImages(_:to:as:withCards:withoutMetadata:progress:)`. The files written so far are removed then.
     public func exportGallery(
         _ query: AvatarListQuery = AvatarListQuery(),
         to directory: String,
         progress: @escaping ProgressHandler = { _ in }
     ) async throws -> ExportReport {
-        try await exportPictures(query, to: directory, progress: progress) { folder in
+        try await exportImages(query, to: directory, progress: progress) { folder in
             try GalleryExport(store: self, query: query, folder: folder, now: self.configuration.clock.now()).run()
         }
     }

@@ -5,13 +5,13 @@ struct PageContact {
     let id: String
     /// The display name; `nil` for a contact without a name, whose id is shown.
     let name: String?
-    /// The state of the picture; `nil` for a contact without one.
+    /// The state of the image; `nil` for a contact without one.
     let state: String?
-    /// The path of the picture, or of the initials that stand in for it.
+    /// The path of the image, or of the initials that stand in for it.
     let picturePath: String
     /// The path of the page about the contact.
     let detailPath: String
-    /// The CSS colour behind the picture while it loads; `nil` for none.
+    /// The CSS colour behind the image while it loads; `nil` for none.
     var standIn: String?
     /// The fragment that leads to the contact in the gallery; `nil` if no link does.
     var anchor: String?
@@ -19,7 +19,7 @@ struct PageContact {
     /// The text that stands for the contact.
     var label: String { name ?? id }
 
-    /// The mean colour of the picture with this ThumbHash. `nil` without a ThumbHash, and for pictures with transparent parts,
+    /// The mean colour of the image with this ThumbHash. `nil` without a ThumbHash, and for images with transparent parts,
     /// behind which the colour would always show.
     static func standIn(_ thumbHash: [UInt8]?) -> String? {
         guard let hash = thumbHash.flatMap(ThumbHash.init), !hash.hasAlpha else { return nil }
@@ -54,7 +54,7 @@ struct PageLetter {
     var count: Int?
 }
 
-/// A page with the pictures of the contacts, or of those that a search finds.
+/// A page with the images of the contacts, or of those that a search finds.
 struct GalleryPage {
     let frame: PageFrame
     var contacts: [PageContact]

@@ -5,7 +5,7 @@ import AvatarFoundation
 enum PageStyle {
     /// The style sheet. The Content-Security-Policy names its digest, so the pages hold it as it is.
     ///
-    /// Texts have a contrast of at least 4.5 in both schemes (WCAG 2.2, AA). `--plate` is behind pictures with transparent
+    /// Texts have a contrast of at least 4.5 in both schemes (WCAG 2.2, AA). `--plate` is behind images with transparent
     /// parts; it is light in both schemes, because most logos are drawn for light paper.
     static let css = """
         :root{color-scheme:light dark;--paper:#f6f5f2;--card:#fff;--ink:#1d1d1f;--soft:#5f6368;--line:#e3e1dc;--edge:#85827a;\
@@ -92,7 +92,7 @@ enum PageStyle {
         @media(prefers-reduced-motion:reduce){.grid a{transition:none}.grid a:hover{transform:none}}
         """
 
-    /// The Content-Security-Policy for styles: allows this style sheet, and style attributes for the colours behind pictures.
+    /// The Content-Security-Policy for styles: allows this style sheet, and style attributes for the colours behind images.
     static let policy = "style-src '\(digest)'; style-src-attr 'unsafe-inline'"
 
     /// The digest of the style sheet, as a source of the Content-Security-Policy.

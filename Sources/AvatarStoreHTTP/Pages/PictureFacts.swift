@@ -2,13 +2,13 @@ import AvatarCore
 import AvatarMaintenance
 import AvatarStore
 
-/// The lines about a picture on the page of a contact. They have what `avatars show` prints, except the path of the file:
+/// The lines about an image on the page of a contact. They have what `avatars show` prints, except the path of the file:
 /// a path of the server is nothing for its clients.
-struct PictureFacts {
+struct ImageFacts {
     let contact: String
-    /// The entry of the picture; `nil` for a contact without one.
+    /// The entry of the image; `nil` for a contact without one.
     let details: AvatarDetails?
-    /// The path of the picture itself; `nil` without a file.
+    /// The path of the image itself; `nil` without a file.
     let imagePath: String?
 
     /// The facts that most readers look for.
@@ -47,7 +47,7 @@ struct PictureFacts {
         return facts.list
     }
 
-    /// The URL of the picture as in messages: without its query, and of a picture for an e-mail address only the host.
+    /// The URL of the image as in messages: without its query, and of an image for an e-mail address only the host.
     private func source(_ item: AvatarListItem) -> String {
         guard let url = item.sourceURL else { return "own image" }
         return item.key.isEmailImage ? item.key.description : AvatarKey.redact(url)

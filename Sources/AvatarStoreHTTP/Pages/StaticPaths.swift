@@ -10,7 +10,7 @@ struct StaticPaths {
 
     /// The name of the icon in the folder of the pages.
     static let iconName = "icon.svg"
-    /// The policy for a page. A file has no origin, so `'self'` alone would allow no picture.
+    /// The policy for a page. A file has no origin, so `'self'` alone would allow no image.
     private static let policy =
         "default-src 'none'; img-src 'self' file:; \(PageStyle.policy); form-action 'none'; base-uri 'none'"
 

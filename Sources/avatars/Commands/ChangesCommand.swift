@@ -1,7 +1,7 @@
 import ArgumentParser
 import AvatarStore
 
-/// `avatars changes`: the feed of added, changed and removed pictures.
+/// `avatars changes`: the feed of added, changed and removed images.
 struct ChangesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "changes",

@@ -166,7 +166,7 @@ struct ExportCommand: AsyncParsableCommand {
         try await progress.display(self.store).during(ifInterrupted: "nothing is left in \(target); run it again") {
             try await html
                 ? store.exportGallery(query, to: target, progress: $0)
-                : store.exportPictures(
+                : store.exportImages(
                     query,
                     to: target,
                     as: renditions.rendition,
@@ -179,7 +179,7 @@ struct ExportCommand: AsyncParsableCommand {
 
     /// Brings the mirror up to date, and prints the counts.
     ///
-    /// - Throws: `ExitCode.someFailed` if a picture is missing or left out.
+    /// - Throws: `ExitCode.someFailed` if an image is missing or left out.
     private func writeMirror(_ query: AvatarListQuery, to target: String) async throws {
         var options = MirrorOptions(names: names, rendition: renditions.rendition, fileMode: fileMode)
         options.deletesForeign = deleteForeign
@@ -188,7 +188,7 @@ struct ExportCommand: AsyncParsableCommand {
         let remains = dryRun ? "nothing was changed" : "run it again to finish \(target)"
         let report = try await store.withStore(.readOnly, configure: configure) { store in
             try await progress.display(self.store).during(ifInterrupted: remains) {
-                try await store.mirrorPictures(query, to: target, options: options, progress: $0)
+                try await store.mirrorImages(query, to: target, options: options, progress: $0)
             }
         }
         warn(missing: report.missing, originals: report.originals, withheld: report.withheld)
@@ -258,7 +258,7 @@ struct ExportCommand: AsyncParsableCommand {
         if let fileMode { configuration.fileMode = fileMode }
     }
 
-    /// Warns of pictures that are not in the folder as they should be.
+    /// Warns of images that are not in the folder as they should be.
     private func warn(missing: Int, originals: Int, withheld: Int) {
         if missing > 0 {
             Message.warning(

@@ -2,7 +2,7 @@ import ArgumentParser
 import AvatarMaintenance
 import AvatarStore
 
-/// `avatars ignore`: ignores pictures, or with `--undo` stops ignoring them.
+/// `avatars ignore`: ignores images, or with `--undo` stops ignoring them.
 struct IgnoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ignore",
@@ -19,7 +19,7 @@ struct IgnoreCommand: AsyncParsableCommand {
             """
     )
 
-    /// A digest without a picture is an error; the command still ignores the others.
+    /// A digest without an image is an error; the command still ignores the others.
     @Argument(
         help: "SHA-256 digests of images. The first 8 or more digits suffice for a stored image.",
         completion: .storeDigest
@@ -37,16 +37,16 @@ struct IgnoreCommand: AsyncParsableCommand {
     @OptionGroup(title: "Everywhere") var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
-    /// Ignores the pictures, and prints how many contacts lost them.
+    /// Ignores the images, and prints how many contacts lost them.
     ///
-    /// - Throws: `ExitCode.someFailed` if a digest is invalid or has no picture; the others are still ignored.
+    /// - Throws: `ExitCode.someFailed` if a digest is invalid or has no image; the others are still ignored.
     func run() async throws {
         var named: [String] = []
         var hasFailures = false
         let report = try await store.withStore(dryRun ? .readOnly : .readWriteExisting) { store in
             for text in digests {
                 do {
-                    let digest = try store.pictureDigest(matching: text)
+                    let digest = try store.imageDigest(matching: text)
                     if !named.contains(digest) { named.append(digest) }
                 } catch let error as AvatarStoreError where [.invalidKey, .noSuchEntry].contains(error.code) {
                     Message.error(error.message)
@@ -70,7 +70,7 @@ struct IgnoreCommand: AsyncParsableCommand {
             : try await store.ignore(digests: named, dryRun: dryRun)
     }
 
-    /// Prints the effect on the pictures `named`.
+    /// Prints the effect on the images `named`.
     private func print(_ report: IgnoreReport, _ named: [String]) throws {
         let json = JSON.object([
             "digests": JSON(named),

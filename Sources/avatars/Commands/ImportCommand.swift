@@ -63,7 +63,7 @@ struct ImportCommand: AsyncParsableCommand {
             try await progress.display(self.store).during(ifInterrupted: remains) {
                 try await dryRun
                     ? store.importPreview(from: source, in: storageClass, named: byName, progress: $0)
-                    : store.importPictures(from: source, in: storageClass, named: byName, progress: $0)
+                    : store.importImages(from: source, in: storageClass, named: byName, progress: $0)
             }
         }
         let report = try await dryRun ? store.withStoreOrEmptyOne(work) : store.withStore(.readWrite, work)

@@ -2,7 +2,7 @@ import ArgumentParser
 import AvatarMaintenance
 import AvatarStore
 
-/// `avatars shared`: lists pictures that many contacts have from one host, or the ignored pictures.
+/// `avatars shared`: lists images that many contacts have from one host, or the ignored images.
 struct SharedCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "shared",
@@ -34,7 +34,7 @@ struct SharedCommand: AsyncParsableCommand {
     )
     var after: String?
 
-    /// Lists all ignored pictures instead of a page.
+    /// Lists all ignored images instead of a page.
     @Flag(help: "List the ignored images.")
     var ignored = false
 
@@ -47,26 +47,26 @@ struct SharedCommand: AsyncParsableCommand {
         if limit < 1 { throw ValidationError("--limit must be at least 1, not \(limit).") }
     }
 
-    /// Prints a page of shared pictures, or all ignored ones.
+    /// Prints a page of shared images, or all ignored ones.
     ///
     /// - Throws: `ValidationError` if `--after` is not the `next` of a page.
     func run() async throws {
         try await store.withStore(.readOnly) { store in
             if ignored {
-                try print(try store.ignoredPictures())
+                try print(try store.ignoredImages())
             } else {
                 try print(
-                    try PageOutput.page { try store.sharedPictures(minimum: minimum, after: after, limit: limit) }
+                    try PageOutput.page { try store.sharedImages(minimum: minimum, after: after, limit: limit) }
                 )
             }
         }
     }
 
     /// Prints one page, and how to continue.
-    private func print(_ page: SharedPicturePage) throws {
-        let json = JSON.object(["pictures": .array(page.pictures.map(\.json)), "next": JSON(page.next)])
+    private func print(_ page: SharedImagePage) throws {
+        let json = JSON.object(["pictures": .array(page.images.map(\.json)), "next": JSON(page.next)])
         var table = Table(.left("DIGEST"), .left("SHARED BY"), .left("IMAGE"), .left("FILE"))
-        let rows = page.pictures.map(\.row)
+        let rows = page.images.map(\.row)
         table.fit(rows)
         let text: TerminalText = rows.isEmpty ? "" : table.heading + rows.map(table.line).joined()
         try output.print(json, text: text, quiet: store.quiet, isData: true)
@@ -75,8 +75,8 @@ struct SharedCommand: AsyncParsableCommand {
         if let next = page.next { store.note("there may be more images: continue with --after '\(next)'") }
     }
 
-    /// Prints the ignored pictures.
-    private func print(_ pictures: [IgnoredPicture]) throws {
+    /// Prints the ignored images.
+    private func print(_ pictures: [IgnoredImage]) throws {
         let json = JSON.object(["ignored": .array(pictures.map(\.json))])
         var table = Table(.left("DIGEST"), .left("IGNORED"), .right("CONTACTS"))
         let rows = pictures.map { picture in
@@ -91,7 +91,7 @@ struct SharedCommand: AsyncParsableCommand {
     }
 }
 
-extension SharedPicture {
+extension SharedImage {
     /// The fields as `--json` prints them.
     fileprivate var json: JSON {
         .object([
@@ -109,7 +109,7 @@ extension SharedPicture {
     /// The number of digits of a digest in the table, which suffice for `avatars ignore`.
     private static let shownDigits = 16
 
-    /// The row of the picture in the table.
+    /// The row of the image in the table.
     fileprivate var row: [Table.Cell] {
         let shares = hosts.map { "\(Wording.count($0.contacts, "contact")) of \($0.shownName)" }
         return [
@@ -121,14 +121,14 @@ extension SharedPicture {
     }
 }
 
-extension SharedPicture.Host {
+extension SharedImage.Host {
     /// The name without the port 443.
     fileprivate var shownName: String {
         name.hasSuffix(":443") ? String(name.dropLast(4)) : name
     }
 }
 
-extension IgnoredPicture {
+extension IgnoredImage {
     /// The fields as `--json` prints them.
     fileprivate var json: JSON {
         .object([

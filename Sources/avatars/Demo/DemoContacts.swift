@@ -6,14 +6,14 @@ struct DemoContact: Sendable {
     let number: Int
     /// The given name and the family name.
     let name: String
-    /// The response at the URL of the contact's picture.
-    let picture: DemoPicture
+    /// The response at the URL of the contact's image.
+    let picture: DemoImage
 
     /// The contact with a number, counted from 1.
     private init(number: Int) {
         self.number = number
         name = NameTable.name(number)
-        picture = DemoPicture(ofContact: number)
+        picture = DemoImage(ofContact: number)
     }
 
     /// The whole list, in the order of the numbers.
@@ -30,12 +30,12 @@ struct DemoContact: Sendable {
 }
 
 /// The response of an origin at a contact's image URL: an image, or one of the usual failures.
-enum DemoPicture: Hashable, Sendable {
-    /// A picture of the contact alone.
+enum DemoImage: Hashable, Sendable {
+    /// An image of the contact alone.
     case portrait(Format)
     /// The logo of a company: all its contacts share one URL.
     case companyLogo
-    /// The default picture of a service: each contact has its own URL, all with the same bytes.
+    /// The default image of a service: each contact has its own URL, all with the same bytes.
     case placeholder
     /// A redirect to the image, on another host.
     case moved
@@ -43,7 +43,7 @@ enum DemoPicture: Hashable, Sendable {
     case mislabelled
     /// An image that arrives after a delay.
     case slow
-    /// No picture at all: the contact has no URL.
+    /// No image at all: the contact has no URL.
     case none
     /// 404.
     case deleted
@@ -68,13 +68,13 @@ enum DemoPicture: Hashable, Sendable {
         case bmp
     }
 
-    /// The picture of contact `number`, by the first rule that matches.
+    /// The image of contact `number`, by the first rule that matches.
     init(ofContact number: Int) {
         self = Self.rules.first { number % $0.modulus == $0.remainder }?.picture ?? .portrait(.png)
     }
 
     /// A rule matches the numbers that leave `remainder` when divided by `modulus`. All others have a PNG portrait.
-    private static let rules: [(modulus: Int, remainder: Int, picture: DemoPicture)] = [
+    private static let rules: [(modulus: Int, remainder: Int, picture: DemoImage)] = [
         (1000, 17, .silence), (1000, 250, .enormous), (1000, 333, .slow),
         (100, 3, .deleted), (100, 23, .brokenServer), (100, 43, .webPage), (100, 63, .cutShort),
         (100, 83, .moved), (100, 31, .mislabelled),

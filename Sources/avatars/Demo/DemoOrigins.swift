@@ -8,7 +8,7 @@ struct DemoOrigins: Sendable {
     /// The running servers. The last one has the logos.
     private let origins: [LoopbackOrigin]
 
-    /// Starts all origins with the pictures of `contacts`.
+    /// Starts all origins with the images of `contacts`.
     ///
     /// - Throws: `LoopbackOriginError` if one cannot start; the others are stopped then.
     static func start(serving contacts: [DemoContact]) async throws -> DemoOrigins {
@@ -24,15 +24,15 @@ struct DemoOrigins: Sendable {
         return origins
     }
 
-    /// The picture's URL as the contact list gives it; `nil` for a contact without a picture.
+    /// The image's URL as the contact list gives it; `nil` for a contact without an image.
     func url(of contact: DemoContact) -> String? {
         contact.picture.path(of: contact).map { origin(of: contact).url($0) }
     }
 
-    /// Serves another picture at the contact's URL from now on.
+    /// Serves another image at the contact's URL from now on.
     func replacePicture(of contact: DemoContact) {
         guard let path = contact.picture.path(of: contact) else { return }
-        origin(of: contact).setResponse(DemoPicture.png(for: contact.id + "-new", side: 150), for: path)
+        origin(of: contact).setResponse(DemoImage.png(for: contact.id + "-new", side: 150), for: path)
     }
 
     /// Stops all origins. From then on connections are refused.
@@ -62,7 +62,7 @@ struct DemoOrigins: Sendable {
         let newPath = "/archive" + path
         let response = contact.picture.response(for: contact, at: path, movedTo: archive.url(newPath))
         origin(of: contact).setResponse(response, for: path)
-        if contact.picture == .moved { archive.setResponse(DemoPicture.png(for: contact.id), for: newPath) }
+        if contact.picture == .moved { archive.setResponse(DemoImage.png(for: contact.id), for: newPath) }
     }
 
     /// The last origin has the logos; the others share the photos.
@@ -76,11 +76,11 @@ struct DemoOrigins: Sendable {
     }
 }
 
-extension DemoPicture {
+extension DemoImage {
     /// How many companies the contacts with a logo work for.
     private static let companies = 5
 
-    /// The path of the contact's picture; `nil` for a contact without one.
+    /// The path of the contact's image; `nil` for a contact without one.
     func path(of contact: DemoContact) -> String? {
         switch self {
         case .none: nil
@@ -93,7 +93,7 @@ extension DemoPicture {
 
     /// The origin's response at `path`.
     ///
-    /// - Parameter newURL: The target of the redirect for a picture that has moved.
+    /// - Parameter newURL: The target of the redirect for an image that has moved.
     func response(for contact: DemoContact, at path: String, movedTo newURL: String) -> LoopbackOrigin.Response {
         switch self {
         case .portrait(let format): Self.portrait(format, of: contact)

@@ -48,7 +48,7 @@ final class DemoPage {
 
     /// Writes the commands to try next, ready to be copied.
     ///
-    /// - Parameter url: The URL of a stored picture.
+    /// - Parameter url: The URL of a stored image.
     func showCommands(for place: DemoPlace, portrait url: String) {
         let program = Self.program
         line()

@@ -48,7 +48,7 @@ extension Demonstration {
         page.table(rows, header: ["kind", "#", "for example", ""], rightAligned: [1])
     }
 
-    /// The name of the contact whose picture failed; empty if no contact has the URL.
+    /// The name of the contact whose image failed; empty if no contact has the URL.
     private func contactName(of failure: SyncReport.Failure) -> String {
         contacts.first { origins.url(of: $0) == failure.key }?.name ?? ""
     }
@@ -59,7 +59,7 @@ extension Demonstration {
         return String(words.hasSuffix(".") ? words.dropLast() : words)
     }
 
-    /// Compares the report of the first sync with the pictures in the list.
+    /// Compares the report of the first sync with the images in the list.
     private func checkFirstSync() {
         let urls = Set(contacts.compactMap { origins.url(of: $0) })
         let redirects = contacts.filter { $0.picture == .moved }.count
@@ -117,16 +117,16 @@ extension Demonstration {
         )
     }
 
-    /// Replaces one picture at its URL, and checks when the store serves the new one.
+    /// Replaces one image at its URL, and checks when the store serves the new one.
     func showChangedPicture() async throws {
         page.heading("\(guest.name) has a new image")
         page.text("The URL is the same. The store serves the old image until it revalidates.")
-        let old = try StoredPicture(guestURL, in: store)
+        let old = try StoredImage(guestURL, in: store)
         origins.replacePicture(of: guest)
         _ = try await sync()
-        let meanwhile = try StoredPicture(guestURL, in: store)
+        let meanwhile = try StoredImage(guestURL, in: store)
         let report = try await sync(includingFresh: true)
-        let new = try StoredPicture(guestURL, in: store)
+        let new = try StoredImage(guestURL, in: store)
         page.table(
             [row("before", old), row("after a sync", meanwhile), row("after sync --all", new)],
             rightAligned: [1]
@@ -138,8 +138,8 @@ extension Demonstration {
         )
     }
 
-    /// The row of a table for a picture at one time.
-    private func row(_ when: String, _ picture: StoredPicture) -> [String] {
+    /// The row of a table for an image at one time.
+    private func row(_ when: String, _ picture: StoredImage) -> [String] {
         [when, Figures.count(picture.bytes.count, "byte"), "sha256 \(picture.sha256.prefix(16))…"]
     }
 
@@ -149,16 +149,16 @@ extension Demonstration {
     func showOutage() async throws {
         page.heading("All origins are down")
         page.text("From here on every connection is refused. Stored images need no connection.")
-        let stored = try StoredPicture(guestURL, in: store)
+        let stored = try StoredImage(guestURL, in: store)
         let before = try cachedFiles()
         try await origins.stop()
         try await readDuringOutage(stored)
         try await syncDuringOutage(before)
     }
 
-    /// Reads the guest's picture with the default policy, then with `reload`, and checks that both give the stored
+    /// Reads the guest's image with the default policy, then with `reload`, and checks that both give the stored
     /// bytes.
-    private func readDuringOutage(_ stored: StoredPicture) async throws {
+    private func readDuringOutage(_ stored: StoredImage) async throws {
         let read = try await store.avatar(for: guestURL)
         page.check(
             "\(guest.name)'s image is served, the same \(Figures.count(stored.bytes.count)) bytes",

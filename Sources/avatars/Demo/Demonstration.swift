@@ -15,7 +15,7 @@ final class Demonstration {
 
     /// The contacts of the list, in its order.
     let contacts: [DemoContact]
-    /// The servers of the pictures.
+    /// The servers of the images.
     let origins: DemoOrigins
     /// The contact list, read from the file that the demo leaves behind.
     let list: ContactList
@@ -25,9 +25,9 @@ final class Demonstration {
     let store: AvatarStore
     /// The output.
     let page: DemoPage
-    /// The contact whose picture the later steps follow.
+    /// The contact whose image the later steps follow.
     let guest: DemoContact
-    /// The URL of the guest's picture.
+    /// The URL of the guest's image.
     let guestURL: String
     /// The report of the first sync, which the later steps compare with.
     var firstSync = SyncReport()
@@ -279,7 +279,7 @@ struct DemoPlace: Sendable {
         let id: String
         /// Not used by a sync; for the reader of the file.
         let name: String
-        /// `nil`, and then left out of the file, for a contact without a picture.
+        /// `nil`, and then left out of the file, for a contact without an image.
         let avatarURL: String?
     }
 }
@@ -318,7 +318,7 @@ struct FolderSnapshot: Equatable {
 }
 
 /// A stored image as it is at one moment.
-struct StoredPicture: Equatable {
+struct StoredImage: Equatable {
     /// The content of the image file.
     let bytes: [UInt8]
     /// The digest of the bytes in lowercase hex digits.

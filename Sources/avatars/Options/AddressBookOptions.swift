@@ -167,7 +167,7 @@ struct AddressBookOptions: ParsableArguments {
 }
 
 extension AvatarStore.Configuration {
-    /// Adds the logins of servers among `books` for pictures at the servers themselves.
+    /// Adds the logins of servers among `books` for images at the servers themselves.
     mutating func addLogins(of books: [AddressBook]) {
         #if HTTPOrigin
         for case .server(let server) in books { server.addLogin(to: &http) }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import AvatarStore
 
-/// The image that a command is about: a KEY, or the picture of a contact.
+/// The image that a command is about: a KEY, or the image of a contact.
 struct ImageArgument: ParsableArguments {
     /// `requireValid` refuses a text that is not a key.
     @Argument(help: "A URL, name:NAME, contact:ID, or your own key.", completion: .storeKey)
@@ -28,7 +28,7 @@ struct ImageArgument: ParsableArguments {
     }
 
     /// `error`, which says that the store has nothing for the key. If the key is the id of a contact, the message also has the
-    /// command for the contact's picture.
+    /// command for the contact's image.
     ///
     /// - Parameter command: the name of this command.
     func hinting(_ error: AvatarStoreError, in store: AvatarStore, command: String) throws -> AvatarStoreError {

@@ -2,7 +2,7 @@ import ArgumentParser
 import AvatarRenditions
 import AvatarStore
 
-/// The options of commands that decode pictures.
+/// The options of commands that decode images.
 struct DecoderOptions: ParsableArguments {
     /// Without this flag the decoder refuses to work without a sandbox.
     @Flag(help: "Decode images even where the system offers no sandbox.")
@@ -14,7 +14,7 @@ struct DecoderOptions: ParsableArguments {
     }
 }
 
-/// The options of commands that output pictures in another size or format.
+/// The options of commands that output images in another size or format.
 struct RenditionOptions: ParsableArguments {
     private static let sizes = 1...4096
 
@@ -32,7 +32,7 @@ struct RenditionOptions: ParsableArguments {
     @Option(help: "Convert the image to this format.")
     var format: Rendition.Format?
 
-    /// Default: the whole picture.
+    /// Default: the whole image.
     @Flag(help: "Crop the image to the square in the middle.")
     var square = false
 

@@ -32,12 +32,12 @@ enum StoreCompletion {
         }
     }
 
-    /// The digests that begin with the word: of ignored pictures after `--undo`, else of pictures that many contacts have.
+    /// The digests that begin with the word: of ignored images after `--undo`, else of images that many contacts have.
     static func digests(_ line: CommandWords) -> [String] {
         line.candidates { store in
             try line.contains("--undo")
-                ? store.ignoredPictures().map(\.digest)
-                : store.sharedPictures(limit: mostOffered).pictures.map(\.digest)
+                ? store.ignoredImages().map(\.digest)
+                : store.sharedImages(limit: mostOffered).images.map(\.digest)
         }
     }
 
@@ -88,7 +88,7 @@ extension CompletionKind {
     static let storeKey = custom { words, _, prefix in StoreCompletion.keys(.init(words, prefix: prefix)) }
     /// The names of the store's hosts.
     static let storeHost = custom { words, _, prefix in StoreCompletion.hosts(.init(words, prefix: prefix)) }
-    /// The digests of the store's pictures that `ignore` is about.
+    /// The digests of the store's images that `ignore` is about.
     static let storeDigest = custom { words, _, prefix in StoreCompletion.digests(.init(words, prefix: prefix)) }
     /// The ids of the store's contacts.
     static let storeContact = custom { words, _, prefix in StoreCompletion.contacts(.init(words, prefix: prefix)) }

@@ -7,7 +7,7 @@ extension SharedTierReport {
         .object([
             "records": JSON(records),
             "urls": JSON(urls),
-            "pictures": JSON(pictures),
+            "pictures": JSON(images),
             "sampled": JSON(sampled),
             "claims": JSON(claims),
             "tombstones": JSON(tombstones),
@@ -27,7 +27,7 @@ extension SharedTierReport {
         let unlisted = faultCount - faults.count
         let more: TerminalText = unlisted > 0 ? "… and \(Wording.count(unlisted, "more fault")).\n" : ""
         let found = faultCount == 0 ? "no faults" : "\(Wording.count(faultCount, "fault")), \(repaired) repaired"
-        let checked = "\(Wording.count(urls, "URL")), \(Wording.count(pictures, "image")), \(sampled) read"
+        let checked = "\(Wording.count(urls, "URL")), \(Wording.count(images, "image")), \(sampled) read"
         return "\(listed)\(more)\(checked), \(Wording.count(machines, "machine")): \(found).\n"
     }
 }

@@ -9,7 +9,7 @@ import NIOPosix
 import ServiceLifecycle
 
 /// Serves a responder over HTTP/1.1 on one listening socket, until a graceful shutdown.
-struct PictureServer: Service {
+struct ImageServer: Service {
     private typealias Connections = NIOAsyncChannel<HTTP1Channel.Value, Never>
 
     private let http: HTTP1Channel

@@ -6,7 +6,7 @@ import NIOHTTP1
 /// Handles the requests of a connection, right after the parser. It applies the rules of HTTP/1.1 that the HTTP types no
 /// longer show: the version, the Host field, the end of the connection, and requests that cannot be parsed.
 ///
-/// The handler responds to requests for pictures itself, on the thread of the event loop. Such a response takes microseconds;
+/// The handler responds to requests for images itself, on the thread of the event loop. Such a response takes microseconds;
 /// passing the request to a task, and the bytes back, takes as long again. Pages, lists and metrics take longer and would delay
 /// the other connections of the loop, so the task of the connection handles them.
 ///
@@ -199,7 +199,7 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelRead(Self.wrapInboundOut(.end(nil)))
     }
 
-    /// Responds to a request for a picture that fits in one piece, unless a rendition must be made first.
+    /// Responds to a request for an image that fits in one piece, unless a rendition must be made first.
     ///
     /// - Returns: false for any other request, which must be passed on.
     private func answer(_ head: HTTPRequestHead, _ fields: RequestFields, _ context: ChannelHandlerContext) -> Bool {
@@ -417,7 +417,7 @@ private struct RequestFields {
     private(set) var isCodingKnown = true
     /// Whether the connection ends with the response.
     private(set) var closes = false
-    /// The fields that determine the response to a request for a picture.
+    /// The fields that determine the response to a request for an image.
     private var conditions = HTTPFields()
 
     init(_ headers: HTTPHeaders) {
@@ -456,7 +456,7 @@ private struct RequestFields {
         return path.suffix(8).elementsEqual("/picture".utf8)
     }
 
-    /// The request with this head for the responder; `nil` unless it requests a picture.
+    /// The request with this head for the responder; `nil` unless it requests an image.
     func pictureRequest(_ head: HTTPRequestHead) -> HTTPRequest? {
         let path = head.uri
         guard path.hasPrefix("/images/") || path.hasPrefix("/contacts/") && Self.endsWithPicture(path) else {

@@ -201,7 +201,7 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
             limits.connectionsPerClient = perClient
             if let warning = limits.fitDescriptors() { Message.warning(warning) }
             let current = CurrentResponder(responder)
-            let server = try await PictureServer(
+            let server = try await ImageServer(
                 current,
                 on: socket,
                 limits: limits,
@@ -279,7 +279,7 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
     }
 
     /// Runs the server and the periodic sync until the task of the command is cancelled, and then shuts them down gracefully.
-    private static func run(_ server: PictureServer, _ sync: ListSync?) async throws {
+    private static func run(_ server: ImageServer, _ sync: ListSync?) async throws {
         let service = ServiceGroupConfiguration.ServiceConfiguration(
             service: ServerWithSync(server: server, sync: sync),
             // If another process shuts down its socket, the server has ended successfully.
@@ -297,7 +297,7 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
 
     /// The server and the sync beside it. They shut down at the same time; a group would end one after the other.
     private struct ServerWithSync: Service {
-        let server: PictureServer
+        let server: ImageServer
         let sync: ListSync?
 
         func run() async throws {
@@ -361,7 +361,7 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
     }
 
     /// Prints where the server listens, and a warning if others than this machine can connect without a token.
-    private func announce(_ socket: ListeningSocket, _ server: PictureServer, isOpen: Bool) {
+    private func announce(_ socket: ListeningSocket, _ server: ImageServer, isOpen: Bool) {
         if isOpen, !server.isLocal {
             Message.warning(
                 "Every machine that can reach \(socket) can see all images and names. Protect them with --token-file."

@@ -33,7 +33,7 @@ import Testing
         var statements: [Set<String>] = []
         for digest in [Self.known, Self.unknown] {
             try withContacts { index in
-                #expect(try index.picture(withAddress: digest) == nil)
+                #expect(try index.image(withAddress: digest) == nil)
                 statements.append(try index.readers.read { Set($0.connection.preparedSQL) })
             }
         }
@@ -48,7 +48,7 @@ import Testing
                 try index.readers.read { connection in
                     var count = 0
                     let picture = try connection.interruptible(every: 1, tick: { count += 1 }) {
-                        try AvatarIndex.picture(withAddress: digest, on: connection)
+                        try AvatarIndex.image(withAddress: digest, on: connection)
                     }
                     #expect(picture == nil)
                     return count

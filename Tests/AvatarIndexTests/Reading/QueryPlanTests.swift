@@ -89,21 +89,21 @@ import Testing
             _ = try $0.contact("anna")
         },
         Case("picture of a contact", "owner USING PRIMARY KEY (contact=?)") {
-            _ = try $0.picture(of: "anna")
+            _ = try $0.image(of: "anna")
         },
         Case(
             "picture by address",
             "contact_address USING PRIMARY KEY (digest=?)",
             "owner USING PRIMARY KEY (contact=?)",
             sorts: true
-        ) { _ = try $0.picture(withAddress: Array(repeating: 1, count: 16)) },
+        ) { _ = try $0.image(withAddress: Array(repeating: 1, count: 16)) },
         Case("contacts to record", "contact_address USING COVERING INDEX contact_address_by_contact (contact=?)") {
             index in
             try index.write { try $0.record(ListedContact(id: "anna", name: nil), sortName: nil) }
             _ = try index.unrecorded([ListedContact(id: "anna", name: nil, addresses: [[1]])])
         },
         Case("picture by digest", "sqlite_autoindex_file_1 (storage_class=? AND sha256=?)", sorts: true) {
-            _ = try $0.picture(withDigest: [])
+            _ = try $0.image(withDigest: [])
         },
         Case("ignored picture", "ignored_picture USING PRIMARY KEY (sha256=?)") { _ = try $0.isIgnored([]) },
         Case("due hosts", "host_by_next_check (next_check_ms<?)") { _ = try $0.dueHosts(at: now) },

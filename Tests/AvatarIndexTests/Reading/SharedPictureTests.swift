@@ -32,16 +32,16 @@ import Testing
                 for contact in ["x", "y", "z"] { try transaction.link(contact, to: own) }
             }
 
-            let found = try index.sharedPictures(minimum: 3, after: nil, limit: 9)
+            let found = try index.sharedImages(minimum: 3, after: nil, limit: 9)
 
             #expect(found.map(\.sha256) == [FileRecord.sampleDigest(1), FileRecord.sampleDigest(2)])
             #expect(found.map(\.contacts) == [5, 4])
             #expect(found[0].hosts.map(\.name) == ["a.example:443"] && found[1].hosts.map(\.contacts) == [4])
             #expect(found[0].file?.path == FileRecord.sample(1).path)
-            let all = try index.sharedPictures(minimum: 1, after: nil, limit: 9)
+            let all = try index.sharedImages(minimum: 1, after: nil, limit: 9)
             // Entries without a host are left out.
             #expect(all.first?.hosts.map(\.name) == ["a.example:443", "b.example:443"] && all.first?.contacts == 6)
-            #expect(try index.sharedPictures(minimum: 6, after: nil, limit: 9).isEmpty)
+            #expect(try index.sharedImages(minimum: 6, after: nil, limit: 9).isEmpty)
         }
     }
 
@@ -58,7 +58,7 @@ import Testing
             var digests: [[UInt8]] = []
             var last: (contacts: Int, sha256: [UInt8])?
             while true {
-                let page = try index.sharedPictures(minimum: 2, after: last, limit: 2)
+                let page = try index.sharedImages(minimum: 2, after: last, limit: 2)
                 guard let end = page.last else { break }
                 digests += page.map(\.sha256)
                 last = (end.contacts, end.sha256)
@@ -71,7 +71,7 @@ import Testing
     /// The query scans covering indexes only, so it does not read the rows of a million entries.
     @Test func onlyCoveringIndexesAreScanned() throws {
         try withIndex { index in
-            _ = try index.sharedPictures(minimum: 2, after: nil, limit: 2)
+            _ = try index.sharedImages(minimum: 2, after: nil, limit: 2)
 
             let plan = try index.readers.read { try $0.connection.queryPlan(of: AvatarIndex.sharedSQL) }
 

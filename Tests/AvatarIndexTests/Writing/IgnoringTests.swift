@@ -38,7 +38,7 @@ import Testing
             #expect(try index.overview(of: Self.key)?.state == .ignored)
             #expect(try index.changes(since: start, limit: 9).map(\.kind) == [.removed])
             #expect(try index.isIgnored(Self.digest))
-            #expect(try index.ignoredPictures().map(\.contacts) == [1])
+            #expect(try index.ignoredImages().map(\.contacts) == [1])
         }
     }
 
@@ -148,7 +148,7 @@ import Testing
             #expect(try index.incompletelyIgnored() == [])
             try index.write { try $0.addIgnored(Self.digest, at: Timestamp(milliseconds: 9000)) }
             // It stayed ignored all the time.
-            #expect(try index.ignoredPictures().map(\.since) == [Self.now])
+            #expect(try index.ignoredImages().map(\.since) == [Self.now])
         }
     }
 

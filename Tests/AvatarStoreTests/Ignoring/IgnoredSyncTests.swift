@@ -95,7 +95,7 @@ import Testing
             #expect(report.fetched == 40 && report.ignored == 31 && report.fresh == 1 && report.wanted == 41)
             #expect(fixture.files(in: .caches).count == 10)
             #expect(try fixture.store.statistics().states[.ignored] == 31)
-            #expect(try fixture.store.ignoredPictures().map(\.contacts) == [31])
+            #expect(try fixture.store.ignoredImages().map(\.contacts) == [31])
         }
     }
 

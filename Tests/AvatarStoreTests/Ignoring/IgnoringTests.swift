@@ -37,9 +37,9 @@ import Testing
             #expect(preview == report)
             #expect(fixture.files(in: .caches).count == 1)
             #expect(try store.avatar(forContact: "ada") == nil)
-            #expect(try store.picture(of: "ben") == nil)
+            #expect(try store.image(of: "ben") == nil)
             #expect(try store.avatar(forContact: "carl")?.bytes == face)
-            #expect(try store.picture(withDigest: digest) == nil)
+            #expect(try store.image(withDigest: digest) == nil)
             let told = try store.changes(since: last)
             #expect(told.map(\.kind) == [.removed, .removed] && told.flatMap(\.contacts).sorted() == ["ada", "ben"])
             #expect(told.allSatisfy { $0.digest == digest })
@@ -47,7 +47,7 @@ import Testing
             #expect(details.overview.state == .ignored && details.overview.contacts == ["ada"])
             #expect(details.reasons.contains { $0.contains(digest) && $0.contains("--undo") })
             #expect(try store.statistics().states[.ignored] == 2 && store.statistics().neverHad == 0)
-            let list = try store.ignoredPictures()
+            let list = try store.ignoredImages()
             #expect(list.map(\.digest) == [digest] && list.map(\.entries) == [2] && list.map(\.contacts) == [2])
             // A second time changes nothing.
             #expect(try await store.ignore(digests: [digest]) == IgnoreReport())
@@ -153,7 +153,7 @@ import Testing
             #expect(report.entries == 2 && report.contacts == 2)
             #expect(report.unknown == [String(repeating: "0", count: 64)])
             #expect(preview == IgnoreReport(entries: 2, contacts: 2))
-            #expect(try store.ignoredPictures().isEmpty && store.statistics().states[.missing] == 2)
+            #expect(try store.ignoredImages().isEmpty && store.statistics().states[.missing] == 2)
             #expect(try store.changes(since: last).isEmpty)
             let sync = try await store.sync()
             #expect(sync.fetched == 2 && sync.requests == 2 && sync.changed == 0)
@@ -170,33 +170,33 @@ import Testing
                 #expect(await code { _ = try await store.ignore(digests: [text]) } == .invalidKey, "\(text)")
             }
             for prefix in [digest.prefix(8).uppercased(), String(digest.prefix(9))] {
-                let found = try store.pictureDigest(matching: prefix)
+                let found = try store.imageDigest(matching: prefix)
                 #expect(found == digest)
             }
             let unknown = String(repeating: "0", count: 64)
-            let itself = try store.pictureDigest(matching: unknown)
+            let itself = try store.imageDigest(matching: unknown)
             #expect(itself == unknown)
-            #expect(await code { _ = try store.pictureDigest(matching: String(unknown.prefix(63))) } == .noSuchEntry)
-            #expect(await code { _ = try store.pictureDigest(matching: String(digest.prefix(7))) } == .invalidKey)
+            #expect(await code { _ = try store.imageDigest(matching: String(unknown.prefix(63))) } == .noSuchEntry)
+            #expect(await code { _ = try store.imageDigest(matching: String(digest.prefix(7))) } == .invalidKey)
             // Several stores may share a list of digests before they have the pictures.
             #expect(try await store.ignore(digests: [unknown]) == IgnoreReport())
-            #expect(try store.ignoredPictures().map(\.digest) == [unknown])
+            #expect(try store.ignoredImages().map(\.digest) == [unknown])
         }
     }
 
     @Test func backupsKeepTheList_andImportsRefuseThePictures() async throws {
         try await withSilhouettes { fixture in
             try await BackupPlace.with { place in
-                _ = try await fixture.store.exportPictures(to: place.path("out"))
+                _ = try await fixture.store.exportImages(to: place.path("out"))
                 try await fixture.store.ignore(digests: [digest])
                 _ = try await fixture.store.backup(to: place.backup)
                 let configuration = AvatarStore.Configuration(directory: place.path("restored"))
                 _ = try await AvatarStore.restore(from: place.backup, to: configuration)
                 let restored = try await AvatarStore.open(configuration)
-                #expect(try restored.ignoredPictures().map(\.digest) == [digest])
+                #expect(try restored.ignoredImages().map(\.digest) == [digest])
                 #expect(try restored.statistics().states[.ignored] == 2)
                 let preview = try await restored.importPreview(from: place.path("out"))
-                let report = try await restored.importPictures(from: place.path("out"))
+                let report = try await restored.importImages(from: place.path("out"))
                 #expect(
                     report.failed == 2 && report.unchanged == 1 && report.failures.map(\.kind) == [.ignored, .ignored]
                 )
@@ -210,24 +210,24 @@ import Testing
     @Test func sharedPicturesAreFoundByTheirContacts() async throws {
         try await withSilhouettes { fixture in
             let store = fixture.store
-            #expect(try store.sharedPictures().pictures.isEmpty)
+            #expect(try store.sharedImages().images.isEmpty)
 
-            let page = try store.sharedPictures(minimum: 2)
+            let page = try store.sharedImages(minimum: 2)
 
-            let picture = try #require(page.pictures.first)
-            #expect(page.pictures.count == 1 && page.next == nil)
+            let picture = try #require(page.images.first)
+            #expect(page.images.count == 1 && page.next == nil)
             #expect(picture.digest == digest && picture.contacts == 2 && picture.hosts.map(\.contacts) == [2])
             #expect(picture.sizeBytes == silhouette.count && picture.mediaType == "image/png")
             #expect(try picture.localFile == store.localFile(for: fixture.origin.url("/ada.png")))
-            let first = try store.sharedPictures(minimum: 2, limit: 1)
+            let first = try store.sharedImages(minimum: 2, limit: 1)
             #expect(first.next != nil)
-            #expect(try store.sharedPictures(minimum: 2, after: first.next).pictures.isEmpty)
+            #expect(try store.sharedImages(minimum: 2, after: first.next).images.isEmpty)
             for wrong in ["", "x", "1 zz"] {
-                #expect(await code { _ = try store.sharedPictures(after: wrong) } == .invalidConfiguration)
+                #expect(await code { _ = try store.sharedImages(after: wrong) } == .invalidConfiguration)
             }
-            #expect(await code { _ = try store.sharedPictures(minimum: 1) } == .invalidConfiguration)
+            #expect(await code { _ = try store.sharedImages(minimum: 1) } == .invalidConfiguration)
             try await store.ignore(digests: [digest])
-            #expect(try store.sharedPictures(minimum: 2).pictures.isEmpty)
+            #expect(try store.sharedImages(minimum: 2).images.isEmpty)
         }
     }
 

@@ -32,11 +32,11 @@ import Testing
     func exportsToOneFolder() async throws {
         try await withStore { fixture in
             try await BackupPlace.with { place in
-                let first = try #require(try PictureFolder(writing: place.path("out"), fileMode: 0o600))
+                let first = try #require(try ImageFolder(writing: place.path("out"), fileMode: 0o600))
                 try first.lock()
                 try first.write([1], to: "ada.png", mode: 0o600)
 
-                await #expect { _ = try await fixture.store.exportPictures(to: place.path("out")) } throws: {
+                await #expect { _ = try await fixture.store.exportImages(to: place.path("out")) } throws: {
                     ($0 as? AvatarStoreError)?.code == .busy
                 }
 
@@ -100,7 +100,7 @@ import Testing
                 await #expect(throws: CancellationError.self) {
                     let progress = Self.cancelling(.exporting, at: count)
                     let out = place.path("out")
-                    _ = try await Task { try await fixture.store.exportPictures(to: out, progress: progress) }.value
+                    _ = try await Task { try await fixture.store.exportImages(to: out, progress: progress) }.value
                     // The last image is written by then, so nothing is left to cancel.
                     if count == 12 { throw CancellationError() }
                 }
@@ -133,11 +133,11 @@ import Testing
                 }
                 await #expect(throws: CancellationError.self) {
                     let progress = Self.cancelling(.importing, at: 2)
-                    _ = try await Task { try await fixture.store.importPictures(from: folder, progress: progress) }
+                    _ = try await Task { try await fixture.store.importImages(from: folder, progress: progress) }
                         .value
                 }
 
-                let report = try await fixture.store.importPictures(from: folder)
+                let report = try await fixture.store.importImages(from: folder)
 
                 #expect(report.unchanged == 2 && report.stored == 4 && report.failed == 0)
             }

@@ -41,15 +41,15 @@ struct AddressTests {
 
     @Test func contactIsFoundByEitherDigestOfItsAddress() async throws {
         try await withPeople { fixture, _ in
-            let picture = try #require(try fixture.store.picture(of: "ada"))
+            let picture = try #require(try fixture.store.image(of: "ada"))
             for digest in [Self.adaMD5, Self.adaSHA256, Self.adaMD5.uppercased()] {
-                #expect(try fixture.store.picture(withAddressDigest: digest)?.sha256 == picture.sha256)
+                #expect(try fixture.store.image(withAddressDigest: digest)?.sha256 == picture.sha256)
             }
             let others = [
                 Self.benMD5, "", "xy", String(Self.adaMD5.dropLast(2)), Self.adaMD5 + "00",
                 String(repeating: "0", count: 32),
             ]
-            for digest in others { #expect(try fixture.store.picture(withAddressDigest: digest) == nil, "\(digest)") }
+            for digest in others { #expect(try fixture.store.image(withAddressDigest: digest) == nil, "\(digest)") }
             #expect(try fixture.find("example.org") == [] && fixture.find("Example.ORG") == [])
             #expect(try traces(of: Self.benMD5, in: fixture) != [])
         }
@@ -64,7 +64,7 @@ struct AddressTests {
             #expect(try !fixture.store.hasAddresses())
             try await fixture.store.set(.keepAddresses, to: 1)
             _ = try await fixture.store.sync(contacts: people)
-            #expect(try fixture.store.picture(withAddressDigest: Self.adaMD5) != nil)
+            #expect(try fixture.store.image(withAddressDigest: Self.adaMD5) != nil)
             try await fixture.store.set(.keepAddresses, to: nil)
             #expect(try !fixture.store.hasAddresses())
         }
@@ -100,13 +100,13 @@ struct AddressTests {
 
             _ = try await fixture.store.sync(contacts: later)
 
-            #expect(try fixture.store.picture(withAddressDigest: Self.adaMD5) == nil)
+            #expect(try fixture.store.image(withAddressDigest: Self.adaMD5) == nil)
             #expect(try traces(of: Self.adaSHA256, in: fixture) == [])
             later[1].avatarURL = later[0].avatarURL
             later[1].emails.append("ada@example.org")
             _ = try await fixture.store.sync(contacts: later)
             for digest in [Self.adaMD5, Self.benMD5] {
-                #expect(try fixture.store.picture(withAddressDigest: digest) != nil)
+                #expect(try fixture.store.image(withAddressDigest: digest) != nil)
             }
         }
     }
@@ -117,9 +117,9 @@ struct AddressTests {
 
             _ = try await fixture.store.sync(contacts: people + family)
 
-            #expect(try fixture.store.picture(withAddressDigest: Self.adaSHA256) != nil)
+            #expect(try fixture.store.image(withAddressDigest: Self.adaSHA256) != nil)
             _ = try await fixture.store.remove(contact: "ada")
-            #expect(try fixture.store.picture(withAddressDigest: Self.adaSHA256) == nil)
+            #expect(try fixture.store.image(withAddressDigest: Self.adaSHA256) == nil)
             #expect(try traces(of: Self.adaSHA256, in: fixture) != [])
         }
     }
@@ -164,7 +164,7 @@ struct AddressTests {
             options.prunes = true
 
             _ = try await fixture.store.sync(contacts: [people[1]])
-            #expect(try fixture.store.picture(withAddressDigest: Self.adaMD5) != nil)
+            #expect(try fixture.store.image(withAddressDigest: Self.adaMD5) != nil)
             _ = try await fixture.store.sync(contacts: [people[1]], options: options)
 
             #expect(try fixture.store.contact("ada") == nil)
@@ -177,13 +177,13 @@ struct AddressTests {
         try await withPeople { fixture, people in
             let key = try await fixture.store.save(face, named: "ben")
             try await fixture.store.link([ContactLink(contact: "ben", key: key)])
-            #expect(try fixture.store.picture(withAddressDigest: Self.benMD5) != nil)
+            #expect(try fixture.store.image(withAddressDigest: Self.benMD5) != nil)
             var options = SyncOptions()
             options.prunes = true
 
             _ = try await fixture.store.sync(contacts: [people[0]], options: options)
 
-            #expect(try fixture.store.picture(withAddressDigest: Self.benMD5) == nil)
+            #expect(try fixture.store.image(withAddressDigest: Self.benMD5) == nil)
             #expect(try traces(of: Self.benMD5, in: fixture) == [])
         }
     }
@@ -200,7 +200,7 @@ struct AddressTests {
 
                 let copy = try await AvatarStore.open(directory: place.backup)
                 #expect(try copy.contact("ada") == nil && copy.contact("ben") != nil)
-                #expect(try copy.picture(withAddressDigest: Self.adaMD5) == nil)
+                #expect(try copy.image(withAddressDigest: Self.adaMD5) == nil)
                 #expect(try copy.hasAddresses())
                 try await copy.close()
                 let index = try Data(contentsOf: URL(filePath: place.backup + "/index.sqlite"))

@@ -25,7 +25,7 @@ struct SavedForContactTests {
             #expect(keys.map(\.rawValue) == ["name:contact/ada", "contact:ada", fixture.origin.url("/ada.png")])
             #expect(try fixture.store.avatar(forContact: "ada")?.bytes == face)
             #expect(try fixture.store.contact("ada")?.key == key)
-            #expect(try fixture.store.picture(of: "ada")?.key == key)
+            #expect(try fixture.store.image(of: "ada")?.key == key)
             try fixture.expectConsistent()
         }
     }

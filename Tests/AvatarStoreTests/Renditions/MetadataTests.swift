@@ -153,16 +153,16 @@ import Testing
                 )
             }
             try await withFolder { folder in
-                _ = try await fixture.store.exportPictures(to: folder, withCards: true)
+                _ = try await fixture.store.exportImages(to: folder, withCards: true)
                 #expect(try images(folder) == [face] && card(folder).contains(photo))
             }
             try await withFolder { folder in
-                let report = try await fixture.store.exportPictures(to: folder, withoutMetadata: true)
+                let report = try await fixture.store.exportImages(to: folder, withoutMetadata: true)
                 #expect(try images(folder) == [clean] && report.bytes == clean.count)
             }
             try await fixture.store.set(.servesMetadata, to: 1)
             try await withFolder { folder in
-                _ = try await fixture.store.exportPictures(to: folder, withCards: true)
+                _ = try await fixture.store.exportImages(to: folder, withCards: true)
                 #expect(try card(folder).contains(Data(face).base64EncodedString()))
             }
         }
@@ -172,13 +172,13 @@ import Testing
         try await StoreFixture.withStore { fixture in
             _ = try await fixture.store.save(tiff, named: "tiff")
             try await withFolder { folder in
-                let report = try await fixture.store.exportPictures(to: folder, withoutMetadata: true)
+                let report = try await fixture.store.exportImages(to: folder, withoutMetadata: true)
                 #expect(try images(folder) == [] && report.withheld == 1 && report.images == 0)
             }
             var options = MirrorOptions(names: .keys)
             options.withoutMetadata = true
             try await withFolder { folder in
-                let report = try await fixture.store.mirrorPictures(to: folder, options: options)
+                let report = try await fixture.store.mirrorImages(to: folder, options: options)
                 #expect(try images(folder) == [] && report.withheld == 1 && report.missing == 0)
             }
         }
@@ -189,14 +189,14 @@ import Testing
             _ = try await fixture.store.save(face, named: "face")
             var options = MirrorOptions(names: .keys)
             try await withFolder { (folder: String) async throws in
-                #expect(try await fixture.store.mirrorPictures(to: folder, options: options).written == 1)
+                #expect(try await fixture.store.mirrorImages(to: folder, options: options).written == 1)
                 #expect(try images(folder) == [face])
                 options.withoutMetadata = true
-                #expect(try await fixture.store.mirrorPictures(to: folder, options: options).written == 1)
+                #expect(try await fixture.store.mirrorImages(to: folder, options: options).written == 1)
                 #expect(try images(folder) == [clean])
-                #expect(try await fixture.store.mirrorPictures(to: folder, options: options).unchanged == 1)
+                #expect(try await fixture.store.mirrorImages(to: folder, options: options).unchanged == 1)
                 options.withoutMetadata = false
-                #expect(try await fixture.store.mirrorPictures(to: folder, options: options).written == 1)
+                #expect(try await fixture.store.mirrorImages(to: folder, options: options).written == 1)
                 #expect(try images(folder) == [face])
             }
         }

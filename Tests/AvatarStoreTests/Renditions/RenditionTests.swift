@@ -258,7 +258,7 @@ import Testing
             let folder = fixture.directory + "-export"
             defer { try? FileManager.default.removeItem(atPath: folder) }  // Left in the temporary directory otherwise.
 
-            let report = try await fixture.store.exportPictures(to: folder, as: Rendition(size: 32, maxBytes: 100))
+            let report = try await fixture.store.exportImages(to: folder, as: Rendition(size: 32, maxBytes: 100))
 
             #expect(report.images == 1 && report.originals == 1 && report.bytes == 4000)
         }

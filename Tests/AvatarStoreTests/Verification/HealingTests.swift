@@ -200,10 +200,10 @@ struct HealingTests {
             let me = try await fixture.store.save(face, named: "me")
             let folder = fixture.directory + "-pictures"
             defer { #expect(throws: Never.self) { try FileManager.default.removeItem(atPath: folder) } }
-            _ = try await fixture.store.exportPictures(to: folder)
+            _ = try await fixture.store.exportImages(to: folder)
             try damage(me, fixture)
 
-            let report = try await fixture.store.importPictures(from: folder)
+            let report = try await fixture.store.importImages(from: folder)
 
             #expect(report.unchanged == 0)
             #expect(try fixture.store.storedAvatar(for: me)?.bytes == face)
@@ -219,7 +219,7 @@ struct HealingTests {
             await #expect { try await fixture.store.move(me, to: .caches) } throws: {
                 ($0 as? AvatarStoreError)?.code == .noSuchEntry
             }
-            let report = try await fixture.store.exportPictures(to: fixture.directory + "-pictures")
+            let report = try await fixture.store.exportImages(to: fixture.directory + "-pictures")
             defer {
                 #expect(throws: Never.self) {
                     try FileManager.default.removeItem(atPath: fixture.directory + "-pictures")

@@ -114,7 +114,7 @@ struct HostileIndexTests {
                 let again = try await store.verify().faults.filter { $0.key == key }
                 #expect(again == [])
             case .export:
-                let report = try await store.exportPictures(to: copy)
+                let report = try await store.exportImages(to: copy)
                 #expect(report.images == 1 && report.missing == 1)
             case .backup:
                 let report = try await store.backup(to: copy)

@@ -54,7 +54,7 @@ struct History {
     }
 
     private func name(_ digest: String?) -> String {
-        digest.flatMap { book.picture(withDigest: $0) }.map { "\($0)" } ?? "other bytes"
+        digest.flatMap { book.image(withDigest: $0) }.map { "\($0)" } ?? "other bytes"
     }
 
     // MARK: What was seen

@@ -9,7 +9,7 @@ extension StoreModel {
         budget = index.budget ?? budget
         for file in index.files {
             // A file of unknown bytes is a finding of the inspection.
-            guard let picture = book.picture(withDigest: file.digest) else { continue }
+            guard let picture = book.image(withDigest: file.digest) else { continue }
             let lastAccess = file.lastAccess - beginning * 1000
             files[file.id] = File(storageClass: file.storageClass, picture: picture, lastAccess: lastAccess)
         }

@@ -19,7 +19,7 @@ final class PictureBook {
         return digest
     }
 
-    func picture(withDigest digest: String) -> Picture? { pictures[digest] }
+    func image(withDigest digest: String) -> Picture? { pictures[digest] }
 
     /// The SHA-256 of the file at `path`; `nil` if it cannot be read.
     func digest(ofFile path: String) -> String? {

@@ -22,7 +22,7 @@ enum LimitedServer {
             let photo = ContactPhoto(bytes: photo)
             _ = try await fixture.store.sync(contacts: [Contact(id: "ada", images: [.photo(photo)])])
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-            let server = try await PictureServer(
+            let server = try await ImageServer(
                 CurrentResponder(AvatarResponder(store: fixture.store)),
                 on: .host("127.0.0.1", port: 0),
                 limits: limits,

@@ -58,7 +58,7 @@ enum EnvironmentDefaults {
         /// The option without its dashes, and what the variable must be.
         fileprivate let summary: (option: String, kind: String)
         private let parse: @Sendable (String) -> Value?
-        /// What the environment had at first: each command's options ask several times.
+        /// The value when the program began; the options of a command ask several times.
         private let text: String?
 
         /// The variable for `option`, which is given without its dashes.

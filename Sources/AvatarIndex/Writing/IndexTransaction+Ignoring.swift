@@ -92,7 +92,7 @@ extension IndexTransaction {
     ///
     /// - Parameters:
     ///   - lowDataURL: the URL of the low-data image; `nil` leaves the column unchanged.
-    ///   - isLowData: whether the image is the low-data image.
+    ///   - isLowData: whether it is the low-data image.
     package func ignorePicture(
         _ sha256: [UInt8],
         of id: Int64,

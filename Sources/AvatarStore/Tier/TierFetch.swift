@@ -221,7 +221,7 @@ struct TierFetch: Sendable {
         )
     }
 
-    /// Whether the store has the image with this digest for the image, or ignores it.
+    /// Whether the entry has the image with this digest, or the store ignores it.
     private func hasPicture(_ digest: [UInt8]) -> Bool {
         fetcher.isConfirmable(target) && target.entry?.sha256 == digest && target.entry?.isLowData == target.isLowData
     }

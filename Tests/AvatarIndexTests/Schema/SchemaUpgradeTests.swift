@@ -69,6 +69,21 @@ import Testing
         }
     }
 
+    @Test func aNewIndexGetsAllStepsOrNone() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/index.sqlite"
+            let broken = Self.next("CREATE TABLE half (id INTEGER) STRICT; SELECT nothing FROM nowhere;")
+
+            let code = thrownCode { try upgrade(path, Migration.all + [broken]) }
+
+            #expect(code == .damagedIndex)
+            #expect(try PlainSQL.rows(PlainSQL.schema, in: path) == [])
+            #expect(try PlainSQL.rows("PRAGMA user_version", in: path) == ["0"])
+            try upgrade(path, Migration.all)
+            #expect(try PlainSQL.rows("PRAGMA user_version", in: path) == ["\(Migration.latestVersion)"])
+        }
+    }
+
     @Test func aFullDiskInsideAStepLeavesTheVersionBefore() throws {
         try withGolden(Migration.latestVersion) { path in
             let before = try PlainSQL.rows(GoldenIndex.overview, in: path)

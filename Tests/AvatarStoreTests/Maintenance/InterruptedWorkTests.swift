@@ -163,20 +163,4 @@ import Testing
             #expect(status.pending.isEmpty)
         }
     }
-
-    @Test("a new index has all steps or none")
-    func newIndex() async throws {
-        try await BackupPlace.with { place in
-            let configuration = AvatarStore.Configuration(directory: place.path("store"))
-            let progress = Self.cancelling(.migrating, at: 0)
-            await #expect(throws: CancellationError.self) {
-                _ = try await Task { try await AvatarStore.migrate(configuration, progress: progress) }.value
-            }
-            let none = try AvatarStore.migrationStatus(configuration.layout)
-            #expect(none.schemaVersion == 0 && none.applied.isEmpty)
-
-            let status = try await AvatarStore.migrate(configuration)
-            #expect(status.pending.isEmpty)
-        }
-    }
 }

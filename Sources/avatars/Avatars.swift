@@ -73,7 +73,7 @@ struct Avatars: ParsableCommand {
         }
         do {
             try CommandName.require(in: arguments.dropFirst())
-            let command = try parseAsRoot(Array(arguments.dropFirst()))
+            let command = try parsed(Array(arguments.dropFirst()))
             guard DescriptorLimit.isEnough else {
                 refuse(
                     "The limit on open files is too low: the program needs \(DescriptorLimit.needed) free descriptors at the "
@@ -92,6 +92,21 @@ struct Avatars: ParsableCommand {
         } catch {
             AvatarFoundation.exit(ending(for: error).rawValue)
         }
+    }
+
+    /// The command that `arguments` name, with its options.
+    ///
+    /// The command's own parser comes first: the program's would gather all options of the command twice before it parses them, which
+    /// takes longer than a lookup in the index. Help and errors are left to the program's parser, whose messages have its name.
+    ///
+    /// - Throws: help, a version or a usage error.
+    private static func parsed(_ arguments: [String]) throws -> any ParsableCommand {
+        if let name = arguments.first, let type = CommandName.type(of: name),
+            let command = try? type.parseAsRoot(Array(arguments.dropFirst())), Swift.type(of: command) == type
+        {
+            return command
+        }
+        return try parseAsRoot(arguments)
     }
 
     /// Prints `reason` and ends the program with exit code 2, before any command runs.

@@ -22,6 +22,11 @@ enum CommandName {
     /// The names of all commands, and `help`.
     private static let all = Avatars.configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
 
+    /// The command `name`; `nil` if there is none, and for `help`.
+    static func type(of name: String) -> (any ParsableCommand.Type)? {
+        Avatars.configuration.subcommands.first { $0.configuration.commandName == name }
+    }
+
     /// Checks that the command in `arguments` exists, and with `help` the command whose help is asked for.
     ///
     /// - Throws: `ValidationError` if it does not exist; the message names the nearest command, if one is near.

@@ -72,10 +72,9 @@ let migrations = [
 ].map { Resource.embedInCode("\($0).sql") }
 
 let base: [Target.Dependency] = ["AvatarCore", "AvatarFoundation"]
-// The libraries below most tests.
 let testing: [Target.Dependency] = [
     "AvatarCore", "AvatarDigest", "AvatarFiles", "AvatarFileSystem", "AvatarMaintenance", "AvatarProviders",
-    "AvatarSQLite", "AvatarStore", "AvatarStoreTesting", "ProgramRunning",
+    "AvatarSQLite", "AvatarStore", "AvatarStoreTesting", "CAvatarTests", "ProgramRunning",
 ]
 
 let products =
@@ -296,6 +295,7 @@ let package = Package(
             name: "AvatarPublisherTests",
             dependencies: testing.and(["AvatarFrontEnds", "AvatarPublisher", openCombine])
         ),
+        .target(name: "CAvatarTests", dependencies: ["CSQLite"], path: "Tests/CAvatarTests"),
         // Runs the built program and its servers, for tests that observe it from outside.
         .target(
             name: "ProgramRunning",
@@ -388,8 +388,8 @@ let swiftSettings: [SwiftSetting] =
 for target in package.targets
 where target.type != .system && !target.name.hasPrefix("CAvatar") && target.name != "avatars-decoder" {
     target.swiftSettings = swiftSettings
-    // The tests start thousands of programs and lose power thousands of times, for which unoptimised code takes twice as long. Their
-    // own code is the smaller part of that, and the larger part of a build. A debugger wants AVATARS_DEVELOPMENT=debug.
+    // Unoptimised, the programs and the simulated disks of the tests take twice as long. The tests' own code is the smaller part of a
+    // run and the larger part of a build. A debugger wants AVATARS_DEVELOPMENT=debug.
     let isOfTheTests = target.isTest || target.path?.hasPrefix("Tests/") == true
     if isDevelopment, Context.environment["AVATARS_DEVELOPMENT"] != "debug",
         !isOfTheTests || target.name == "SimulationTests"

@@ -23,6 +23,9 @@ package struct SystemCallError: Error, Sendable {
     /// Whether the path is not in its directory: it does not exist, or leads through a symbolic link or out of it.
     package var isNotHeld: Bool { isMissing || number == ELOOP || number == EXDEV }
 
+    /// Whether bytes that were written before the call may be lost, though later synchronizations succeed (fsync(2), `EIO`).
+    package var losesWrittenBytes: Bool { number == EIO || call == "fsync" || call == "syncfs" }
+
     /// The purpose of the call in words.
     private var action: String {
         switch call {

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarFileSystem
 import AvatarFiles
 import AvatarIndex
 
@@ -108,7 +109,13 @@ extension StoreWriter {
     private func publish(_ changes: [Change], _ rules: RoomRules) throws -> CommitSummary {
         let reservation = try reserve(changes, under: rules)
         let placements = reservation.placements
-        try moveIntoPlace(placements)
+        do {
+            try moveIntoPlace(placements)
+        } catch {
+            // Among the lost bytes may be those of a file that was published before, and that an image here was to share.
+            if (error.underlying as? SystemCallError)?.losesWrittenBytes == true { boot.noteFailure() }
+            throw error
+        }
         let (results, surplus) = try commitRows(of: changes, reservation)
         notePublished(placements.count { $0?.path != nil })
         try pending.unlink(surplus)
@@ -183,7 +190,7 @@ extension StoreWriter {
     }
 
     /// Step 2: makes bytes durable that must survive a power loss, then gives each file its name.
-    private func moveIntoPlace(_ placements: [Placement?]) throws {
+    private func moveIntoPlace(_ placements: [Placement?]) throws(AvatarStoreError) {
         for case let placement? in placements {
             guard let shared = placement.shared, placement.needsDurableCommit else { continue }
             let files = places.files(of: placement.image.storageClass)

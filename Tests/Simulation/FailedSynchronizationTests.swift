@@ -1,4 +1,5 @@
 import AvatarFoundation
+import AvatarMaintenance
 import AvatarStore
 import AvatarStoreTesting
 import Testing
@@ -31,6 +32,38 @@ struct FailedSynchronizationTests {
                 let image = try reopened.storedAvatar(for: ImageKey.remote(slot).key(at: ScriptedOrigin.url))
                 #expect(image?.bytes == Picture(of: .remote(slot), version: 1).bytes, "seed \(seed)")
             }
+            try await reopened.close()
+        }
+    }
+
+    /// The successor of an image has the bytes of a file that was published before, and shares it.
+    @Test(arguments: PowerLossModel.allCases)
+    func aSharedFileIsWrittenAgainBeforeItCountsAsDurable(model: PowerLossModel) async throws {
+        let (shared, replaced) = (ImageKey.remote(2), ImageKey.remote(1))
+        let origin = ScriptedOrigin()
+        for seed in UInt64(1)...8 {
+            let disk = SimulatedDisk()
+            let store = try await disk.openStore { $0.originClient = origin }
+            origin.want([1: 1, 2: 5])
+            for image in [shared, replaced] { _ = try await store.avatar(for: image.key(at: ScriptedOrigin.url)) }
+            // Version 20 is the logo that version 5 is.
+            origin.want([1: 20])
+            disk.fail { $0.name == "fsync" && $0.path.hasSuffix(".png") ? .fails(EIO) : nil }
+            await #expect(throws: AvatarStoreError.self) {
+                try await store.avatar(
+                    for: replaced.key(at: ScriptedOrigin.url),
+                    options: FetchOptions(policy: .reload)
+                )
+            }
+            disk.fail(nil)
+            try await store.close()
+
+            let reopened = try await disk.losePower(model, seed: seed).openStore()
+            for (image, version) in [(shared, 5), (replaced, 1)] {
+                let found = try reopened.storedAvatar(for: image.key(at: ScriptedOrigin.url))
+                #expect(found?.bytes == Picture(of: image, version: version).bytes, "seed \(seed)")
+            }
+            #expect(try await reopened.verify().isSound)
             try await reopened.close()
         }
     }

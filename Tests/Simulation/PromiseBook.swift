@@ -32,6 +32,9 @@ struct PromiseBook: Sendable {
     var hasRoom = true
     /// The call that is under way.
     private var running: StoreOperation?
+    /// Calls that failed. A commit whose synchronization failed is undone, but its pages may have reached the disk: a loss of power may
+    /// bring it back, until a later commit in its place is durable.
+    private var undecided: [StoreOperation] = []
 
     /// Notes that a call begins.
     mutating func begin(_ operation: StoreOperation) {
@@ -40,28 +43,47 @@ struct PromiseBook: Sendable {
     }
 
     /// Notes that a call has returned, with the images as they can be read now.
-    mutating func end(_ found: [ImageKey: Seen]) {
+    ///
+    /// - Parameter isRefused: whether it has thrown an error.
+    mutating func end(_ found: [ImageKey: Seen], isRefused: Bool = false) {
         let isRemoval =
             switch running {
             case .remove, .forget, .reconcile, .sync, .unlink: true
             default: false
             }
+        var isDurable = false
         for key in Set(seen.keys).union(found.keys) {
             switch (seen[key], found[key]) {
             case (let old?, let new?):
                 removed.remove(key)
                 if old.digest != new.digest || old.storageClass == .documents { lasting.insert(key) }
-            case (nil, .some):
+                if old.digest != new.digest { isDurable = true }
+            case (nil, let new?):
                 removed.remove(key)
                 lasting.remove(key)
+                if new.storageClass == .documents { isDurable = true }
             case (.some, nil):
                 lasting.remove(key)
-                if isRemoval { removed.insert(key) }
+                if isRemoval {
+                    removed.insert(key)
+                    isDurable = true
+                }
             case (nil, nil): break
             }
         }
+        if isRefused {
+            running.map { undecided.append($0) }
+        } else if isDurable {
+            undecided = []
+        }
         seen = found
         running = nil
+    }
+
+    /// Notes that the store was opened after its end, with the images that it has: no call is undecided any more.
+    mutating func reopen(_ found: [ImageKey: Seen]) {
+        end(found)
+        undecided = []
     }
 
     /// The promises that are broken by what was found after `end`.
@@ -84,12 +106,12 @@ struct PromiseBook: Sendable {
         let before = seen[key]
         if digest == before?.digest { return true }
         if let running {
-            if running.contents.contains(where: { $0.0 == key && Self.digest(of: $0.1) == digest }) { return true }
-            if digest == nil, running.mayRemove(key) { return true }
+            if running.mayLeave(digest, of: key) { return true }
             // An image of the cache may make room for another.
             if digest == nil, before?.storageClass != .documents, running.mayEvict { return true }
         }
         guard end == .power else { return false }
+        if undecided.contains(where: { $0.mayLeave(digest, of: key) }) { return true }
         switch before?.storageClass {
         case .documents: return false
         case .caches: return !hasRoom || !lasting.contains(key)
@@ -106,7 +128,7 @@ struct PromiseBook: Sendable {
         return "unknown bytes"
     }
 
-    private static func digest(of picture: Picture) -> String { Digests.shared.digest(of: picture) }
+    fileprivate static func digest(of picture: Picture) -> String { Digests.shared.digest(of: picture) }
 }
 
 extension StoreOperation {
@@ -123,8 +145,14 @@ extension StoreOperation {
         }
     }
 
+    /// Whether the call may leave the image with the bytes of `digest`; `nil`: without any.
+    fileprivate func mayLeave(_ digest: String?, of key: ImageKey) -> Bool {
+        guard let digest else { return mayRemove(key) }
+        return contents.contains { $0.0 == key && PromiseBook.digest(of: $0.1) == digest }
+    }
+
     /// Whether the call may take the image away.
-    fileprivate func mayRemove(_ key: ImageKey) -> Bool {
+    private func mayRemove(_ key: ImageKey) -> Bool {
         switch self {
         case .remove(let keys): keys.contains(key)
         // The images of a contact are not known here.

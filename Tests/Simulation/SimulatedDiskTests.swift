@@ -21,7 +21,14 @@ struct SimulatedDiskTests {
         let process = SimulatedProcess(on: SimulatedDisk())
         var simulated = FileCalls(process, in: process.root, seed: seed)
         for number in 0..<400 {
-            let (expected, came) = (real.next(), simulated.next())
+            var (expected, came) = (real.next(), simulated.next())
+            let end = ContinuousClock.now + .seconds(60)
+            while came == "0", expected == "error \(EWOULDBLOCK)", ContinuousClock.now < end {
+                // A program that another test has just started holds copies of all descriptors until it runs, and so the locks of those
+                // that are closed here.
+                usleep(1000)
+                expected = real.lockAgain()
+            }
             try #require(came == expected, "AVATARS_SEED=\(seed), call \(number)")
         }
         try FileManager.default.removeItem(atPath: directory)
@@ -175,6 +182,7 @@ private struct FileCalls {
     private let top: Int32
     private var random: RandomOperations
     private var open: [Int32] = []
+    private var lastLock: (file: Int32, operation: Int32)?
 
     init(_ system: any FileSystem, in directory: String, seed: UInt64) {
         self.system = system
@@ -247,6 +255,13 @@ private struct FileCalls {
         guard !open.isEmpty else { return "" }
         let file = open[random.number(below: open.count)]
         let operation = [LOCK_SH, LOCK_EX, LOCK_UN][random.number(below: 3)]
+        lastLock = (file, operation)
+        return lockAgain()
+    }
+
+    /// Makes the last call for a lock once more.
+    func lockAgain() -> String {
+        guard let (file, operation) = lastLock else { return "" }
         return result(system.lock(file, operation | LOCK_NB))
     }
 }

@@ -172,10 +172,11 @@ struct Simulation {
         if TestMode.traces { print("TRACE \(tick) \(operation)") }
         recorder.change { $0.begin(operation) }
         faults.isActive = true
-        _ = try await performer.perform(Command(number: tick, tick: tick, operation))
+        let outcome = try await performer.perform(Command(number: tick, tick: tick, operation))
         faults.isActive = false
         let found = try Self.read(performer.store)
-        recorder.change { $0.end(found) }
+        let isRefused = if case .refused = outcome { true } else { false }
+        recorder.change { $0.end(found, isRefused: isRefused) }
     }
 
     /// All images as they can be read.
@@ -222,7 +223,7 @@ struct Simulation {
                 violations.append("\(bytes) bytes in caches, the budget is \(budget)")
             }
             guard violations.isEmpty else { throw broken(violations) }
-            book.end(found)
+            book.reopen(found)
             try await store.close()
             return (disk.image, book)
         } catch let error as AvatarStoreError {

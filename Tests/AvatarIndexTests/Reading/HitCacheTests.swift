@@ -22,8 +22,13 @@ import Testing
     }
 
     private func use(_ index: AvatarIndex) throws {
-        // The first hit that a connection looks up is not cached.
-        for key in [Self.first, Self.second, Self.first] { #expect(try index.hit(for: key) != nil) }
+        for key in [Self.first, Self.second] { try use(key, in: index) }
+    }
+
+    /// Looks `key` up until it is remembered. That is the second time, but for the moment in which the snapshot of the first connection is
+    /// released: then a second connection is opened, and does not keep what it looks up first.
+    private func use(_ key: AvatarKey, in index: AvatarIndex) throws {
+        for _ in 0..<20 where index.rememberedHit(for: key) == nil { #expect(try index.hit(for: key) != nil) }
     }
 
     @Test("what was used is found without SQLite")
@@ -41,7 +46,7 @@ import Testing
 
             #expect(try index.hit(for: Self.first) != nil)
             #expect(index.rememberedHit(for: Self.first) == nil)
-            #expect(try index.hit(for: Self.first) != nil)
+            try use(Self.first, in: index)
             #expect(index.rememberedHit(for: Self.first) != nil)
         }
     }

@@ -36,7 +36,8 @@ extension AvatarStore {
     /// Copies the index and all files to `directory` while other processes use the store.
     ///
     /// The copy is a store itself: it can be opened, listed and verified. On the same file system its files are hard
-    /// links and take no space; elsewhere they are copied. It is on stable storage when this returns.
+    /// links and take no space; elsewhere they are copied, and so they are after a failed synchronization of the disk. It is on stable
+    /// storage when this returns.
     ///
     /// Each entry of the copy is as the store had it at one moment of the backup. An image that existed all the time is
     /// in the copy, even if it was replaced or moved meanwhile.

@@ -13,6 +13,8 @@ struct CopyTarget: Sendable {
     var directory: String?
     var fileMode: UInt32
     var fileSystem: any FileSystem
+    /// Whether hard links will do.
+    var links = true
 }
 
 /// Copies a store: into a backup, or from a backup into a new store.
@@ -34,7 +36,10 @@ actor StoreCopier {
 
     /// Copies a store that other processes go on changing.
     func backup(_ index: AvatarIndex, _ roots: StoredRoots, to target: CopyTarget) throws -> BackupReport {
-        try build(target, from: roots) { path in
+        var target = target
+        // A synchronization does not write what an earlier one has lost, but a copy has what can be read.
+        target.links = try !BootRecord.hasFailed(in: index)
+        return try build(target, from: roots) { [target] path in
             try index.copy(to: path, fileMode: target.fileMode)
         } takeFiles: { copy, files in
             let run = BackupRun(index: index, copy: copy, files: files)
@@ -239,7 +244,7 @@ private struct FileCopiers {
         _ count: FileCount
     ) {
         func copier(_ source: StoredFiles, _ root: Directory) -> FileCopier {
-            FileCopier(from: source, to: root, fileMode: target.fileMode)
+            FileCopier(from: source, to: root, fileMode: target.fileMode, links: target.links)
         }
         self.source = source
         caches = copier(source.caches, roots.caches)

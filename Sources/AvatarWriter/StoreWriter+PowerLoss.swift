@@ -1,6 +1,6 @@
 import AvatarCore
 import AvatarFiles
-import AvatarIndex
+package import AvatarIndex
 import Dispatch
 package import Logging
 
@@ -106,6 +106,11 @@ package final class BootRecord {
                 // This process knows it still.
             }
         }
+    }
+
+    /// Whether a synchronization has failed since the store was last closed: its files can be read, and may not be on the disk.
+    package static func hasFailed(in index: AvatarIndex) throws -> Bool {
+        try index.openBoot()?.id.hasSuffix(failure) == true
     }
 
     /// Records that the files up to `lastFile` are on stable storage.

@@ -109,13 +109,7 @@ extension StoreWriter {
     private func publish(_ changes: [Change], _ rules: RoomRules) throws -> CommitSummary {
         let reservation = try reserve(changes, under: rules)
         let placements = reservation.placements
-        do {
-            try moveIntoPlace(placements)
-        } catch {
-            // Among the lost bytes may be those of a file that was published before, and that an image here was to share.
-            if (error.underlying as? SystemCallError)?.losesWrittenBytes == true { boot.noteFailure() }
-            throw error
-        }
+        try moveIntoPlace(placements)
         let (results, surplus) = try commitRows(of: changes, reservation)
         notePublished(placements.count { $0?.path != nil })
         try pending.unlink(surplus)
@@ -191,12 +185,27 @@ extension StoreWriter {
 
     /// Step 2: makes bytes durable that must survive a power loss, then gives each file its name.
     private func moveIntoPlace(_ placements: [Placement?]) throws(AvatarStoreError) {
+        do throws(AvatarStoreError) {
+            try makeDurable(placements)
+            try giveNames(placements)
+        } catch {
+            // Among the lost bytes may be those of a file that was published before, and that an image here was to share.
+            if (error.underlying as? SystemCallError)?.losesWrittenBytes == true { boot.noteFailure() }
+            throw error
+        }
+    }
+
+    /// Makes published files durable that must survive a power loss from now on.
+    private func makeDurable(_ placements: [Placement?]) throws(AvatarStoreError) {
         for case let placement? in placements {
             guard let shared = placement.shared, placement.needsDurableCommit else { continue }
             let files = places.files(of: placement.image.storageClass)
             if let label = placement.label { try files.label(published: shared.path, label) }
             try files.synchronize(published: shared.path)
         }
+    }
+
+    private func giveNames(_ placements: [Placement?]) throws(AvatarStoreError) {
         for storageClass in StorageClass.allCases {
             try places.files(of: storageClass).publish(
                 placements.compactMap { placement in

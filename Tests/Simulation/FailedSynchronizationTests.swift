@@ -67,4 +67,34 @@ struct FailedSynchronizationTests {
             try await reopened.close()
         }
     }
+
+    /// A hard link to a file whose bytes were lost would lack them too.
+    @Test(arguments: PowerLossModel.allCases)
+    func aBackupHasWhatASynchronizationHadLost(model: PowerLossModel) async throws {
+        let image = ImageKey.remote(1)
+        let origin = ScriptedOrigin()
+        origin.want([1: 1])
+        for seed in UInt64(1)...8 {
+            let disk = SimulatedDisk()
+            let store = try await disk.openStore { $0.originClient = origin }
+            _ = try await store.avatar(for: image.key(at: ScriptedOrigin.url))
+            disk.fail { $0.name == "syncfs" ? .fails(EIO) : nil }
+            await #expect(throws: AvatarStoreError.self) { try await store.close() }
+            disk.fail(nil)
+
+            let process = SimulatedProcess(on: disk)
+            let later = try await AvatarStore.open(
+                .init(directory: process.root + "/store"),
+                fileSystem: process,
+                bootID: disk.bootID
+            )
+            _ = try await later.backup(to: process.root + "/backup", fileSystem: process)
+
+            let backup = try await disk.losePower(model, seed: seed).openStore(at: "/backup")
+            let found = try backup.storedAvatar(for: image.key(at: ScriptedOrigin.url))
+            #expect(found?.bytes == Picture(of: image, version: 1).bytes, "seed \(seed)")
+            #expect(try await backup.verify().isSound)
+            try await backup.close()
+        }
+    }
 }

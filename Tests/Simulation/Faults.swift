@@ -9,6 +9,8 @@ final class Faults: Sendable {
     private let trouble: Simulation.Trouble
     private let mutation: (@Sendable (SimulatedDisk.Call) -> SimulatedDisk.Fault?)?
     private let active = Atomic(false)
+    /// The number of calls until the process that makes the next one is killed; negative if none is.
+    private let callsUntilKill = Atomic(-1)
 
     init(
         seed: UInt64,
@@ -19,15 +21,25 @@ final class Faults: Sendable {
         (self.trouble, self.mutation) = (trouble, mutation)
     }
 
-    /// Whether calls go wrong now. A mutation of the disk is always in force.
-    var isActive: Bool {
-        get { active.load(ordering: .relaxed) }
-        set { active.store(newValue, ordering: .relaxed) }
+    /// From now on calls go wrong. A mutation of the disk is always in force.
+    ///
+    /// - Parameter calls: the number of calls after which the process that makes the next one is killed; `nil`: none is.
+    func begin(killingAfter calls: Int?) {
+        callsUntilKill.store(calls ?? -1, ordering: .relaxed)
+        active.store(true, ordering: .relaxed)
+    }
+
+    /// No call goes wrong any more.
+    func end() {
+        active.store(false, ordering: .relaxed)
     }
 
     func fault(at call: SimulatedDisk.Call) -> SimulatedDisk.Fault? {
         if let fault = mutation?(call) { return fault }
-        guard isActive else { return nil }
+        guard active.load(ordering: .relaxed) else { return nil }
+        if callsUntilKill.load(ordering: .relaxed) >= 0, callsUntilKill.subtract(1, ordering: .relaxed).oldValue == 0 {
+            return .kills
+        }
         return random.withLock { random in
             switch trouble {
             case .none: nil

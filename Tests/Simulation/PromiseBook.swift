@@ -32,9 +32,15 @@ struct PromiseBook: Sendable {
     var hasRoom = true
     /// The call that is under way.
     private var running: StoreOperation?
-    /// Calls that failed. A commit whose synchronization failed is undone, but its pages may have reached the disk: a loss of power may
-    /// bring it back, until a later commit in its place is durable.
-    private var undecided: [StoreOperation] = []
+    /// The digests that a loss of power may leave of an image, after a call on it that failed or whose process died; `nil` for none.
+    ///
+    /// A commit whose synchronization failed is undone, but its pages may have reached the disk; that of a process that died is seen, but
+    /// may not have. The next durable commit decides.
+    private var undecided: [ImageKey: Set<String?>] = [:]
+    /// The digests of images that are ignored. If the call was interrupted, the next sync takes them away.
+    private var ignored: Set<String> = []
+    /// The images as the backup has them; `nil` as long as there is none.
+    private(set) var backup: [ImageKey: Seen]?
 
     /// Notes that a call begins.
     mutating func begin(_ operation: StoreOperation) {
@@ -42,10 +48,19 @@ struct PromiseBook: Sendable {
         for (key, picture) in operation.contents { ever[key, default: []].insert(Self.digest(of: picture)) }
     }
 
+    /// Notes that images with this digest are about to be ignored. Own images are not affected.
+    mutating func beginIgnoring(_ digest: String) {
+        begin(.remove(seen.filter { !$0.key.isOwn && $0.value.digest == digest }.map(\.key)))
+        ignored.insert(digest)
+    }
+
+    /// Notes that a backup is complete, of the images as they can be read now.
+    mutating func endBackup() { backup = seen }
+
     /// Notes that a call has returned, with the images as they can be read now.
     ///
-    /// - Parameter isRefused: whether it has thrown an error.
-    mutating func end(_ found: [ImageKey: Seen], isRefused: Bool = false) {
+    /// - Parameter isUndecided: whether it has thrown an error, or its process has died.
+    mutating func end(_ found: [ImageKey: Seen], isUndecided: Bool = false) {
         let isRemoval =
             switch running {
             case .remove, .forget, .reconcile, .sync, .unlink: true
@@ -71,10 +86,17 @@ struct PromiseBook: Sendable {
             case (nil, nil): break
             }
         }
-        if isRefused {
-            running.map { undecided.append($0) }
-        } else if isDurable {
-            undecided = []
+        if isUndecided, let running {
+            for key in Set(seen.keys).union(found.keys).union(running.contents.map(\.0)) {
+                var digests: Set = [seen[key]?.digest, found[key]?.digest]
+                for (_, picture) in running.contents.filter({ $0.0 == key }) {
+                    digests.insert(Self.digest(of: picture))
+                }
+                if running.mayRemove(key) || mayIgnore(key, in: running) { digests.insert(nil) }
+                if digests.count > 1 { undecided[key, default: []].formUnion(digests) }
+            }
+        } else if isDurable, !isUndecided {
+            undecided = [:]
         }
         seen = found
         running = nil
@@ -83,7 +105,7 @@ struct PromiseBook: Sendable {
     /// Notes that the store was opened after its end, with the images that it has: no call is undecided any more.
     mutating func reopen(_ found: [ImageKey: Seen]) {
         end(found)
-        undecided = []
+        undecided = [:]
     }
 
     /// The promises that are broken by what was found after `end`.
@@ -102,16 +124,25 @@ struct PromiseBook: Sendable {
         }
     }
 
+    /// Whether the call may take the image away because its bytes are ignored: those that it has, if an earlier call was interrupted, or
+    /// those that the origin sends now.
+    private func mayIgnore(_ key: ImageKey, in running: StoreOperation) -> Bool {
+        guard !key.isOwn else { return false }
+        if running.isSync, let before = seen[key], ignored.contains(before.digest) { return true }
+        return running.contents.contains { $0.0 == key && ignored.contains(Self.digest(of: $0.1)) }
+    }
+
     private func allows(_ digest: String?, of key: ImageKey, after end: End) -> Bool {
         let before = seen[key]
         if digest == before?.digest { return true }
         if let running {
             if running.mayLeave(digest, of: key) { return true }
+            if digest == nil, mayIgnore(key, in: running) { return true }
             // An image of the cache may make room for another.
             if digest == nil, before?.storageClass != .documents, running.mayEvict { return true }
         }
         guard end == .power else { return false }
-        if undecided.contains(where: { $0.mayLeave(digest, of: key) }) { return true }
+        if undecided[key]?.contains(digest) == true { return true }
         switch before?.storageClass {
         case .documents: return false
         case .caches: return !hasRoom || !lasting.contains(key)
@@ -152,13 +183,21 @@ extension StoreOperation {
     }
 
     /// Whether the call may take the image away.
-    private func mayRemove(_ key: ImageKey) -> Bool {
+    fileprivate func mayRemove(_ key: ImageKey) -> Bool {
         switch self {
         case .remove(let keys): keys.contains(key)
         // The images of a contact are not known here.
         case .forget, .reconcile, .unlink: true
         // A list without a photo takes it from the contacts that it names.
         case .sync(let list, _, _): list.contains { .photo($0.contact) == key }
+        default: false
+        }
+    }
+
+    /// Whether the call syncs a list.
+    fileprivate var isSync: Bool {
+        switch self {
+        case .sync, .reconcile: true
         default: false
         }
     }

@@ -54,26 +54,17 @@ struct Simulation {
     /// Tampers with the disk: a mutation that the simulation must find.
     var mutation: (@Sendable (SimulatedDisk.Call) -> SimulatedDisk.Fault?)?
 
-    private static let names = 6
-    private static let slots = 8
-    private static let contacts = 6
-    static let keys =
-        (0..<names).map(ImageKey.own) + (0..<slots).map(ImageKey.remote) + (0..<contacts).map(ImageKey.photo)
-
-    /// A moment at which the store may come to its end.
-    private struct Moment: Sendable {
-        let image: DiskImage
-        let book: PromiseBook
-        let call: String
-        let boot: BootID
-    }
-
     /// Runs all programs.
     ///
     /// - Returns: the number of states that were opened and checked.
     /// - Throws: `BrokenPromise`.
     func run() async throws -> Int {
-        var random = RandomOperations(seed: seed, names: Self.names, slots: Self.slots, contacts: Self.contacts)
+        var random = RandomOperations(
+            seed: seed,
+            names: Program.names,
+            slots: Program.slots,
+            contacts: Program.contacts
+        )
         let hasRoom = random.chance(50)
         let trouble = random.chance(50) ? Trouble.none : Trouble.allCases[random.number(below: Trouble.allCases.count)]
         var image = DiskImage()
@@ -81,7 +72,15 @@ struct Simulation {
         var states = 0
         for program in 0..<extent.programs {
             let disk = SimulatedDisk(image)
-            let moments = try await perform(&random, on: disk, &book, hasRoom: hasRoom, trouble, program)
+            let run = Program(
+                seed: seed,
+                number: program,
+                extent: extent,
+                hasRoom: hasRoom,
+                trouble: trouble,
+                mutation: mutation
+            )
+            let moments = try await run.run(on: disk, &random, &book)
             var next: (DiskImage, PromiseBook)?
             for (number, moment) in moments.enumerated() {
                 let choice = seed &* 31 &+ UInt64(program * 1000 + number)
@@ -102,7 +101,7 @@ struct Simulation {
     }
 
     /// A state that the moment leaves.
-    private static func end(of moment: Moment, _ choice: UInt64) -> (SimulatedDisk, PromiseBook.End, String) {
+    private static func end(of moment: Program.Moment, _ choice: UInt64) -> (SimulatedDisk, PromiseBook.End, String) {
         guard choice % 7 != 0 else {
             let disk = SimulatedDisk(moment.image.afterEndOfProcesses(), boot: moment.boot)
             return (disk, .process, "killed before \(moment.call)")
@@ -112,90 +111,12 @@ struct Simulation {
         return (disk, .power, "\(model.rawValue) \(choice), power lost before \(moment.call)")
     }
 
-    // MARK: The program
-
-    /// Runs a program; the disk is copied at some of its calls.
-    private func perform(
-        _ random: inout RandomOperations,
-        on disk: SimulatedDisk,
-        _ book: inout PromiseBook,
-        hasRoom: Bool,
-        _ trouble: Trouble,
-        _ program: Int
-    ) async throws -> [Moment] {
-        book.hasRoom = hasRoom
-        let recorder = Recorder(book, seed: seed &+ UInt64(program), most: extent.moments)
-        disk.watch { call, image in
-            if TestMode.traces { print("TRACE \(program) \(call.number) \(call.name) \(call.path)") }
-            recorder.note(call, image)
-        }
-        let faults = Faults(seed: seed &+ UInt64(program), trouble, mutation)
-        disk.fail { call in
-            let fault = faults.fault(at: call)
-            if TestMode.traces, let fault {
-                print("TRACE \(program) FAULT \(fault) \(call.number) \(call.name) \(call.path)")
-            }
-            return fault
-        }
-        let process = SimulatedProcess(on: disk)
-        var tick = program * 1000
-        do {
-            let performer = try await Performer(process)
-            if program == 0 {
-                let budget = hasRoom ? 1_000_000 : random.budget()
-                try await step(.setBudget(budget), tick, performer, recorder, faults)
-            }
-            for _ in 0..<extent.calls {
-                tick += 1 + random.number(below: 20)
-                let operation = random.chance(30) ? random.nextAboutContacts() : random.next()
-                if hasRoom, operation.isAboutRoom { continue }
-                try await step(operation, tick, performer, recorder, faults)
-            }
-            if random.chance(50) { try await performer.store.close() }
-        } catch let error as AvatarStoreError {
-            throw BrokenPromise(seed: seed, state: "program \(program)", violations: ["the program failed: \(error)"])
-        }
-        disk.watch(nil)
-        recorder.add(disk.image, after: disk.callCount)
-        disk.turnOff()
-        book = recorder.book
-        return recorder.moments.map { Moment(image: $0, book: $1, call: $2, boot: disk.bootID) }
-    }
-
-    private func step(
-        _ operation: StoreOperation,
-        _ tick: Int,
-        _ performer: Performer,
-        _ recorder: Recorder,
-        _ faults: Faults
-    ) async throws {
-        if TestMode.traces { print("TRACE \(tick) \(operation)") }
-        recorder.change { $0.begin(operation) }
-        faults.isActive = true
-        let outcome = try await performer.perform(Command(number: tick, tick: tick, operation))
-        faults.isActive = false
-        let found = try Self.read(performer.store)
-        let isRefused = if case .refused = outcome { true } else { false }
-        recorder.change { $0.end(found, isRefused: isRefused) }
-    }
-
-    /// All images as they can be read.
-    private static func read(_ store: AvatarStore) throws -> [ImageKey: PromiseBook.Seen] {
-        var found: [ImageKey: PromiseBook.Seen] = [:]
-        for key in keys {
-            guard let image = try store.storedAvatar(for: key.key(at: ScriptedOrigin.url)) else { continue }
-            let storageClass = image.storageClass ?? .caches
-            found[key] = PromiseBook.Seen(digest: Picture.digest(of: image.bytes), storageClass: storageClass)
-        }
-        return found
-    }
-
     // MARK: The end
 
     /// Opens the store after its end and asks it for its promises.
     private func look(
         at disk: SimulatedDisk,
-        _ moment: Moment,
+        _ moment: Program.Moment,
         _ end: PromiseBook.End,
         _ trouble: Trouble,
         _ state: String
@@ -203,103 +124,69 @@ struct Simulation {
         func broken(_ violations: [String]) -> BrokenPromise {
             BrokenPromise(seed: seed, state: state, violations: violations)
         }
+        do {
+            do {
+                return try await inspect(disk, moment, end, trouble, state, broken)
+            } catch is AvatarStoreError where trouble == .failedSynchronization && end == .process {
+                // The disk tells once what it has lost, and to the process that writes next.
+                return try await inspect(disk, moment, end, trouble, state, broken)
+            }
+        } catch let error as AvatarStoreError {
+            throw broken(["the store needs a hand: \(error)"])
+        }
+    }
+
+    private func inspect(
+        _ disk: SimulatedDisk,
+        _ moment: Program.Moment,
+        _ end: PromiseBook.End,
+        _ trouble: Trouble,
+        _ state: String,
+        _ broken: ([String]) -> BrokenPromise
+    ) async throws -> (image: DiskImage, book: PromiseBook) {
         if TestMode.traces {
             disk.watch { call, _ in print("TRACE look, \(state) \(call.number) \(call.name) \(call.path)") }
         }
         let process = SimulatedProcess(on: disk)
         var book = moment.book
-        do {
-            let performer = try await Performer(process)
-            let store = performer.store
-            let found = try Self.read(store)
-            var violations = book.violations(found, after: end, mayLose: trouble == .lyingDisk)
-            let report = try await store.verify()
-            violations += report.faults.filter {
-                // On a full disk, files that would be evicted are deleted first, as any program may delete them.
-                trouble != .fullDisk || $0.kind != .missing || $0.path?.contains("/caches/") != true
-            }.map { "verify: \($0.kind.rawValue) \($0.path ?? "") \($0.detail ?? "")" }
-            let bytes = disk.image.byteCount(below: "/store/caches")
-            if let budget = try store.value(of: .budget), bytes > budget {
-                violations.append("\(bytes) bytes in caches, the budget is \(budget)")
+        let store = try await Performer(process).store
+        let found = try Program.read(store)
+        var violations = book.violations(found, after: end, mayLose: trouble == .lyingDisk)
+        let report = try await store.verify()
+        violations += report.faults.filter {
+            // On a full disk, files that would be evicted are deleted first, as any program may delete them.
+            trouble != .fullDisk || $0.kind != .missing || $0.path?.contains("/caches/") != true
+        }.map { "verify: \($0.kind.rawValue) \($0.path ?? "") \($0.detail ?? "")" }
+        let bytes = disk.image.byteCount(below: "/store/caches")
+        if let budget = try store.value(of: .budget), bytes > budget {
+            violations.append("\(bytes) bytes in caches, the budget is \(budget)")
+        }
+        violations += try Program.wrongRenditions(store)
+        if trouble != .lyingDisk, let backup = book.backup {
+            violations += try await Self.check(backup, in: process)
+        }
+        guard violations.isEmpty else { throw broken(violations) }
+        book.reopen(found)
+        try await store.close()
+        return (disk.image, book)
+    }
+
+    /// The differences between the finished backup of `process` and what it was made of. It is a store, and opened as one.
+    private static func check(_ expected: [ImageKey: PromiseBook.Seen], in process: SimulatedProcess) async throws
+        -> [String]
+    {
+        let backup = try await AvatarStore.open(
+            .init(directory: process.root + Program.backup),
+            fileSystem: process,
+            bootID: process.disk.bootID
+        )
+        let found = try Program.read(backup)
+        let faults = try await backup.verify().faults
+        try await backup.close()
+        return Set(expected.keys).union(found.keys).filter { expected[$0] != found[$0] }
+            .map {
+                "backup: \($0) is \(found[$0].map { "\($0)" } ?? "gone"), was \(expected[$0].map { "\($0)" } ?? "nothing")"
             }
-            guard violations.isEmpty else { throw broken(violations) }
-            book.reopen(found)
-            try await store.close()
-            return (disk.image, book)
-        } catch let error as AvatarStoreError {
-            throw broken(["the store needs a hand: \(error)"])
-        }
-    }
-}
-
-extension StoreOperation {
-    /// Whether the call changes how much room there is.
-    fileprivate var isAboutRoom: Bool {
-        switch self {
-        case .trim, .setBudget: true
-        default: false
-        }
-    }
-}
-
-/// Keeps the promises, and copies of the disk at calls that a seed chooses.
-private final class Recorder: Sendable {
-    private struct State {
-        var book: PromiseBook
-        var moments: [(DiskImage, PromiseBook, String)] = []
-        var random: RandomOperations
-        var seenCalls = 0
-    }
-
-    private let state: Mutex<State>
-    private let most: Int
-
-    init(_ book: PromiseBook, seed: UInt64, most: Int) {
-        state = Mutex(State(book: book, random: RandomOperations(seed: seed)))
-        self.most = most
-    }
-
-    var moments: [(DiskImage, PromiseBook, String)] { state.withLock { $0.moments } }
-
-    var book: PromiseBook { state.withLock { $0.book } }
-
-    func change(_ body: @Sendable (inout PromiseBook) -> Void) {
-        state.withLock { body(&$0.book) }
-    }
-
-    /// Keeps the disk of this call with a chance that makes all calls of the program equally likely.
-    func note(_ call: SimulatedDisk.Call, _ image: DiskImage) {
-        state.withLock { state in
-            state.seenCalls += 1
-            let moment = (image, state.book, "call \(call.number), \(call.name) \(call.path)")
-            if state.moments.count < most {
-                state.moments.append(moment)
-            } else {
-                let place = state.random.number(below: state.seenCalls)
-                if place < most { state.moments[place] = moment }
-            }
-        }
-    }
-
-    /// Keeps the disk as the program leaves it.
-    func add(_ image: DiskImage, after calls: Int) {
-        state.withLock { $0.moments.append((image, $0.book, "the end, call \(calls)")) }
-    }
-}
-
-extension Performer {
-    /// Opens the store of a simulated process, with an origin that needs no network.
-    init(_ process: SimulatedProcess) async throws {
-        let origin = ScriptedOrigin()
-        try await self.init(
-            directory: process.root + "/store",
-            origin: ScriptedOrigin.url,
-            process,
-            bootID: process.disk.bootID,
-            want: origin.want
-        ) { configuration in
-            configuration.originClient = origin
-            if TestMode.traces { configuration.logger = Logger(label: "simulation") }
-        }
+            + faults.map { "backup: \($0.kind.rawValue) \($0.path ?? "")" }
     }
 }

@@ -25,14 +25,6 @@ struct SimulationTests {
         print("simulation: \(tally.description)")
         #expect(tally.next() == nil, "there are states left")
     }
-
-    /// Seeds whose programs once broke a promise.
-    ///
-    /// 94383105: the status of a shared document could not be read, which was taken for its absence, and it was deleted.
-    /// 326754685: the synchronization of a removal's commit failed, and a loss of power brought the removal back: the model allows it.
-    @Test(arguments: [94_383_105, 326_754_685 as UInt64]) func mended(seed: UInt64) async throws {
-        _ = try await Simulation(seed: seed).run()
-    }
 }
 
 /// Hands out seeds until enough states were checked.

@@ -1,14 +1,8 @@
 import AvatarDigest
 package import AvatarFileSystem
-import AvatarProviders
+package import AvatarProviders
 package import AvatarStore
 import AvatarStoreTesting
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
 
 /// Random work on a store with own images and their renditions, under a budget that is too small for all of them.
 package struct RenditionLoad: Sendable {
@@ -24,7 +18,7 @@ package struct RenditionLoad: Sendable {
     package init(_ directory: String, fileSystem: any FileSystem = LocalFileSystem()) async throws {
         var configuration = AvatarStore.Configuration(directory: directory)
         configuration.budget = Self.budget
-        configuration.renditions = DigestMaker()
+        configuration.renditions = DigestMaker(fileSystem)
         store = try await AvatarStore.open(configuration, fileSystem: fileSystem)
     }
 
@@ -73,12 +67,19 @@ package struct RenditionLoad: Sendable {
 }
 
 /// Makes renditions whose bytes depend only on the original, so that every process can check them.
-private struct DigestMaker: RenditionMaker {
-    var version: Int { 1 }
+package struct DigestMaker: RenditionMaker {
+    private let fileSystem: any FileSystem
 
-    func make(_ rendition: Rendition, from descriptor: Int32) async throws -> MadeRendition {
+    /// A maker that reads originals on `fileSystem`, where their descriptors come from.
+    package init(_ fileSystem: any FileSystem) {
+        self.fileSystem = fileSystem
+    }
+
+    package var version: Int { 1 }
+
+    package func make(_ rendition: Rendition, from descriptor: Int32) async throws -> MadeRendition {
         var bytes = [UInt8](repeating: 0, count: 1 << 16)
-        let count = pread(descriptor, &bytes, bytes.count, 0)
+        let count = fileSystem.pread(descriptor, &bytes, bytes.count, 0)
         guard count > 0 else { throw RenditionError.cannotDecode("The original cannot be read.") }
         return MadeRendition(
             bytes: Self.bytes(rendition, of: Array(bytes[..<count])),
@@ -89,7 +90,8 @@ private struct DigestMaker: RenditionMaker {
         )
     }
 
-    static func bytes(_ rendition: Rendition, of original: [UInt8]) -> [UInt8] {
+    /// The bytes of `rendition` of `original`.
+    package static func bytes(_ rendition: Rendition, of original: [UInt8]) -> [UInt8] {
         let digest = SHA256.hash(original + Array(rendition.description.utf8))
         let seed = digest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         return SampleImage.png(seed: seed, byteCount: 400 + 4 * rendition.size)

@@ -22,10 +22,13 @@ package final class FileCopier {
     /// Folders of the target that exist already.
     private var folders: Set<String> = []
     /// Whether the target accepts hard links, as far as is known.
-    private var canLink = true
+    private var canLink: Bool
 
     /// Copies from `source` to `target`; copied files get the permissions `fileMode`.
-    package init(from source: StoredFiles, to target: Directory, fileMode: UInt32) {
+    ///
+    /// - Parameter links: whether hard links will do. Default: yes.
+    package init(from source: StoredFiles, to target: Directory, fileMode: UInt32, links: Bool = true) {
+        canLink = links
         self.source = source
         self.target = target
         self.fileMode = fileMode

@@ -700,6 +700,10 @@ extension SimulatedDisk {
         }
     }
 
+    fileprivate func isAlive(_ process: Int) -> Bool {
+        machine.withLock { !$0.isOff && !$0.dead.contains(process) }
+    }
+
     fileprivate func end(_ process: Int) {
         machine.withLock { Self.end(process, &$0) }
     }
@@ -742,6 +746,9 @@ package final class SimulatedProcess: FileSystem {
 
     /// Kills the process: its files are closed, its locks released, and each later call fails.
     package func kill() { disk.end(number) }
+
+    /// Whether it was not killed.
+    package var isAlive: Bool { disk.isAlive(number) }
 
     /// The process that sees its disk at the beginning of `path`.
     static func seeing(_ path: String) -> SimulatedProcess? {

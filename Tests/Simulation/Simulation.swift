@@ -113,7 +113,7 @@ struct Simulation {
 
     // MARK: The end
 
-    /// Opens the store after its end and asks it for its promises.
+    /// Opens the store after its end, asks it for its promises, and closes it.
     private func look(
         at disk: SimulatedDisk,
         _ moment: Program.Moment,
@@ -121,39 +121,37 @@ struct Simulation {
         _ trouble: Trouble,
         _ state: String
     ) async throws -> (image: DiskImage, book: PromiseBook) {
-        func broken(_ violations: [String]) -> BrokenPromise {
-            BrokenPromise(seed: seed, state: state, violations: violations)
-        }
-        do {
-            do {
-                return try await inspect(disk, moment, end, trouble, state, broken)
-            } catch is AvatarStoreError where trouble == .failedSynchronization && end == .process {
-                // The disk tells once what it has lost, and to the process that writes next.
-                return try await inspect(disk, moment, end, trouble, state, broken)
-            }
-        } catch let error as AvatarStoreError {
-            throw broken(["the store needs a hand: \(error)"])
-        }
-    }
-
-    private func inspect(
-        _ disk: SimulatedDisk,
-        _ moment: Program.Moment,
-        _ end: PromiseBook.End,
-        _ trouble: Trouble,
-        _ state: String,
-        _ broken: ([String]) -> BrokenPromise
-    ) async throws -> (image: DiskImage, book: PromiseBook) {
         if TestMode.traces {
             disk.watch { call, _ in print("TRACE look, \(state) \(call.number) \(call.name) \(call.path)") }
         }
-        let process = SimulatedProcess(on: disk)
         var book = moment.book
+        var violations: [String]
+        do {
+            do {
+                violations = try await Self.violations(of: &book, on: disk, after: end, trouble)
+            } catch is AvatarStoreError where trouble == .failedSynchronization && end == .process {
+                // The disk tells once what it has lost, and to the process that writes next.
+                violations = try await Self.violations(of: &book, on: disk, after: end, trouble)
+            }
+        } catch let error as AvatarStoreError {
+            violations = ["the store needs a hand: \(error)"]
+        }
+        guard violations.isEmpty else { throw BrokenPromise(seed: seed, state: state, violations: violations) }
+        return (disk.image, book)
+    }
+
+    /// Looks at the store as another process. Without violations the book knows what it has seen.
+    private static func violations(
+        of book: inout PromiseBook,
+        on disk: SimulatedDisk,
+        after end: PromiseBook.End,
+        _ trouble: Trouble
+    ) async throws -> [String] {
+        let process = SimulatedProcess(on: disk)
         let store = try await Performer(process).store
         let found = try Program.read(store)
         var violations = book.violations(found, after: end, mayLose: trouble == .lyingDisk)
-        let report = try await store.verify()
-        violations += report.faults.filter {
+        violations += try await store.verify().faults.filter {
             // On a full disk, files that would be evicted are deleted first, as any program may delete them.
             trouble != .fullDisk || $0.kind != .missing || $0.path?.contains("/caches/") != true
         }.map { "verify: \($0.kind.rawValue) \($0.path ?? "") \($0.detail ?? "")" }
@@ -163,12 +161,11 @@ struct Simulation {
         }
         violations += try Program.wrongRenditions(store)
         if trouble != .lyingDisk, let backup = book.backup {
-            violations += try await Self.check(backup, in: process)
+            violations += try await check(backup, in: process)
         }
-        guard violations.isEmpty else { throw broken(violations) }
-        book.reopen(found)
+        if violations.isEmpty { book.reopen(found) }
         try await store.close()
-        return (disk.image, book)
+        return violations
     }
 
     /// The differences between the finished backup of `process` and what it was made of. It is a store, and opened as one.

@@ -46,7 +46,8 @@ final class Faults: Sendable {
             case .failingCalls: random.number(below: 60) == 0 ? Self.failure(of: call, &random) : nil
             case .failedSynchronization:
                 switch call.name {
-                case "fsync": random.chance(8) ? .fails(EIO) : nil
+                // A published file is synchronized only if another image is to share it, and again if that fails.
+                case "fsync": random.chance(call.path.hasSuffix(".png") ? 40 : 8) ? .fails(EIO) : nil
                 case "syncfs": random.chance(2) ? .fails(EIO) : nil
                 default: nil
                 }

@@ -101,6 +101,7 @@ struct Avatars: ParsableCommand {
     ///
     /// - Throws: help, a version or a usage error.
     private static func parsed(_ arguments: [String]) throws -> any ParsableCommand {
+        // An error is not lost: the program's parser finds it again below, and throws it with the program's name.
         if let name = arguments.first, let type = CommandName.type(of: name),
             let command = try? type.parseAsRoot(Array(arguments.dropFirst())), Swift.type(of: command) == type
         {

@@ -22,7 +22,7 @@ enum CommandName {
     /// The names of all commands, and `help`.
     private static let all = Avatars.configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
 
-    /// The command `name`; `nil` if there is none, and for `help`.
+    /// The command with this name; `nil` for `help` and for a name that no command has.
     static func type(of name: String) -> (any ParsableCommand.Type)? {
         Avatars.configuration.subcommands.first { $0.configuration.commandName == name }
     }

@@ -108,7 +108,8 @@ struct Program {
         switch random.number(below: 100) {
         case ..<3: try await backUp(&stage, &random)
         case ..<6: try await ignore(&stage, &random)
-        case ..<14: try await makeRendition(&stage, &random)
+        case ..<9: try await reopen(&stage, &random)
+        case ..<17: try await makeRendition(&stage, &random)
         default:
             let operation = random.chance(30) ? random.nextAboutContacts() : random.next()
             if hasRoom, operation.isAboutRoom { return }
@@ -137,6 +138,15 @@ struct Program {
             return true
         }
         if isDone { stage.recorder.change { $0.endBackup() } }
+    }
+
+    /// Closes the store in one of the processes, beside the other one, and opens it again.
+    private func reopen(_ stage: inout Stage, _ random: inout RandomOperations) async throws {
+        let place = random.number(below: stage.members.count)
+        let process = stage.members[place].process
+        if TestMode.traces { print("TRACE \(stage.tick) \(place) reopen") }
+        try await stage.members[place].store.close()
+        stage.members[place] = Member(process: process, performer: try await Performer(process))
     }
 
     /// Ignores an image that is stored now, or no longer ignores one.

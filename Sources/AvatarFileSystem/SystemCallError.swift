@@ -12,9 +12,7 @@ package struct SystemCallError: Error, Sendable {
 
     /// Describes the failure of `call` on `path`. Default number: the current `errno`.
     package init(_ call: String, _ path: String, number: Int32 = errno) {
-        self.call = call
-        self.path = path
-        self.number = number
+        (self.call, self.path, self.number) = (call, path, number)
     }
 
     /// Whether the path does not exist.

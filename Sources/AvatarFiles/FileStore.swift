@@ -43,9 +43,7 @@ package final class FileStore: Sendable {
         holder: Holder,
         fileMode: UInt32
     ) throws(AvatarStoreError) {
-        self.storageClass = storageClass
-        self.root = root
-        self.fileMode = fileMode
+        (self.storageClass, self.root, self.fileMode) = (storageClass, root, fileMode)
         directoryMode = Self.directoryMode(for: fileMode)
         self.staging = try StagingFolder(storageClass, in: staging, holder: holder, fileMode: fileMode)
     }

@@ -110,9 +110,7 @@ package final class Holder: Sendable {
 
     /// A holder whose lock file is open and locked already.
     private init(name: String, staging: Directory, lock: Int32) {
-        self.name = name
-        self.staging = staging
-        self.lock = lock
+        (self.name, self.staging, self.lock) = (name, staging, lock)
     }
 
     /// The bytes that `keepRoom()` takes: the frames of a transaction that drops a pending row, several times.

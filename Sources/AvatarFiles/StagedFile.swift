@@ -50,9 +50,7 @@ package final class StagedFile {
         } catch {
             throw error.storeError
         }
-        self.name = name
-        self.folder = folder
-        self.storageClass = storageClass
+        (self.name, self.folder, self.storageClass) = (name, folder, storageClass)
     }
 
     /// Continues a file that was kept.
@@ -63,9 +61,7 @@ package final class StagedFile {
         in folder: Directory,
         storageClass: StorageClass
     ) throws(SystemCallError) {
-        self.name = name
-        self.folder = folder
-        self.storageClass = storageClass
+        (self.name, self.folder, self.storageClass) = (name, folder, storageClass)
         isKept = true
         descriptor = try folder.fileSystem.open(name, in: folder.descriptor, flags: O_RDWR | O_NOFOLLOW, mode: 0)
         try readWhatIsThere()
@@ -176,11 +172,8 @@ package struct StagedImage: Hashable, Sendable {
         sha256: [UInt8],
         image: ImageDescription
     ) {
-        self.content = content
-        self.storageClass = storageClass
-        self.sizeBytes = sizeBytes
-        self.sha256 = sha256
-        self.image = image
+        (self.content, self.storageClass, self.sizeBytes) = (content, storageClass, sizeBytes)
+        (self.sha256, self.image) = (sha256, image)
     }
 
     /// An image in memory. Computes the digest of `bytes`.

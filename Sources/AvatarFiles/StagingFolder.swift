@@ -41,9 +41,7 @@ package final class StagingFolder: Sendable {
         holder: Holder,
         fileMode: UInt32
     ) throws(AvatarStoreError) {
-        self.storageClass = storageClass
-        self.shared = shared
-        self.fileMode = fileMode
+        (self.storageClass, self.shared, self.fileMode) = (storageClass, shared, fileMode)
         do throws(SystemCallError) {
             _ = try shared.fileSystem.makeDirectory(holder.name, in: shared.descriptor, mode: 0o700)
             folder = try Directory(opening: shared.path + "/" + holder.name, on: shared.fileSystem)

@@ -171,10 +171,8 @@ package struct FileSource: ByteSource, Sendable {
     /// - Parameter path: the path for error messages.
     /// - Parameter fileSystem: the file system of the file.
     init(_ descriptor: Int32, byteCount: Int, path: String, on fileSystem: any FileSystem) {
-        self.descriptor = descriptor
-        self.byteCount = byteCount
-        self.path = path
-        self.fileSystem = fileSystem
+        (self.descriptor, self.byteCount) = (descriptor, byteCount)
+        (self.path, self.fileSystem) = (path, fileSystem)
     }
 
     /// Reads at most `count` bytes at `offset`; fewer at the end of the file.

@@ -81,8 +81,7 @@ public final class AvatarLoader {
         source = ImageSource(store: store, memory: memory)
         self.options = options
         priority = options.priority
-        self.fallback = fallback
-        self.wantsPreviews = wantsPreviews
+        (self.fallback, self.wantsPreviews) = (fallback, wantsPreviews)
         self.isConstrained = isConstrained
         if startsAtOnce { fetch() }
     }

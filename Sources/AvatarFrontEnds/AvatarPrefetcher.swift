@@ -100,9 +100,7 @@ private final class PrefetchWork: Sendable {
     private let state = Mutex(State())
 
     init(store: AvatarStore, limit: Int, rendition: Rendition?) {
-        self.store = store
-        self.limit = limit
-        self.rendition = rendition
+        (self.store, self.limit, self.rendition) = (store, limit, rendition)
     }
 
     var pendingCount: Int { state.withLock { $0.wanted.count + $0.running.count } }

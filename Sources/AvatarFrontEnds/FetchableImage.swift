@@ -244,10 +244,8 @@ public struct FetchableImageOptions: Hashable, Sendable {
         rendition: Rendition? = nil
     ) {
         self.storeInCachesDirectory = storeInCachesDirectory
-        self.allowLocalStorage = allowLocalStorage
-        self.customFileName = customFileName
-        self.fallbackImage = fallbackImage
-        self.rendition = rendition
+        (self.allowLocalStorage, self.customFileName) = (allowLocalStorage, customFileName)
+        (self.fallbackImage, self.rendition) = (fallbackImage, rendition)
     }
 
     /// The options for each of several URLs: without the custom name, which cannot serve more than one image.

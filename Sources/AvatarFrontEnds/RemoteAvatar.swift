@@ -167,10 +167,7 @@ public struct RemoteAvatarView<Loading: View, Picture: View, Failure: View>: Vie
     ) {
         let options = FetchOptions(rendition: rendition)
         _avatar = State(initialValue: RemoteAvatar(url: nil, from: store, options: options, fallback: fallback))
-        self.url = url
-        self.loading = loading
-        self.image = image
-        self.failure = failure
+        (self.url, self.loading, self.image, self.failure) = (url, loading, image, failure)
     }
 
     /// The view for the current state.

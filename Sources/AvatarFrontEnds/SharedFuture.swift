@@ -30,11 +30,8 @@ final class SharedFuture: Sendable {
         placeholder: AvatarKey?,
         rendition: Rendition?
     ) {
-        self.url = url
-        self.cache = cache
-        self.retry = retry
-        self.placeholder = placeholder
-        self.rendition = rendition
+        (self.url, self.cache, self.retry) = (url, cache, retry)
+        (self.placeholder, self.rendition) = (placeholder, rendition)
         state = Mutex(State(store: store))
     }
 

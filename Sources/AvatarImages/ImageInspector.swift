@@ -125,9 +125,6 @@ package struct ImageDescription: Hashable, Sendable {
 
     /// An image of `format` with `width` times `height` pixels.
     package init(format: ImageFormat, width: Int, height: Int, hasMetadata: Bool = false) {
-        self.format = format
-        self.width = width
-        self.height = height
-        self.hasMetadata = hasMetadata
+        (self.format, self.width, self.height, self.hasMetadata) = (format, width, height, hasMetadata)
     }
 }

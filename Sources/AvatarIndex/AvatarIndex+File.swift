@@ -16,9 +16,7 @@ package struct CheckedIndex {
     private let identity: FileIdentity?
 
     fileprivate init(reader: ReadConnection, isComplete: Bool, identity: FileIdentity?) {
-        self.reader = reader
-        self.isComplete = isComplete
-        self.identity = identity
+        (self.reader, self.isComplete, self.identity) = (reader, isComplete, identity)
     }
 
     /// The file that the connection has open; `nil` if it is no longer at its path.

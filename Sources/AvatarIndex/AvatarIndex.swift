@@ -156,11 +156,8 @@ package final class AvatarIndex: Sendable {
         now: @escaping @Sendable () -> Timestamp = systemTime,
         feedLimit: Int64 = feedLimit
     ) throws {
-        self.path = path
-        self.fileSystem = fileSystem
-        self.writer = writer
-        self.now = now
-        self.feedLimit = feedLimit
+        (self.path, self.fileSystem, self.writer) = (path, fileSystem, writer)
+        (self.now, self.feedLimit) = (now, feedLimit)
         readers = try ReadConnections(
             reader,
             path: path,

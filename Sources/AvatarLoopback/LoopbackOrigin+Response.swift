@@ -36,12 +36,8 @@ extension LoopbackOrigin {
             behaviour: Behaviour = .normal,
             answersConditionalRequests: Bool = false
         ) {
-            self.status = status
-            self.headers = headers
-            self.body = body
-            self.delay = delay
-            self.behaviour = behaviour
-            self.answersConditionalRequests = answersConditionalRequests
+            (self.status, self.headers, self.body, self.delay) = (status, headers, body, delay)
+            (self.behaviour, self.answersConditionalRequests) = (behaviour, answersConditionalRequests)
         }
 
         /// The same response, sent after `delay`.

@@ -128,10 +128,8 @@ private actor ImageExport {
         to directory: String,
         progress: @escaping ProgressHandler
     ) {
-        self.fetching = fetching
-        self.query = query
-        self.directory = directory
-        self.progress = progress
+        (self.fetching, self.query) = (fetching, query)
+        (self.directory, self.progress) = (directory, progress)
     }
 
     private var parts: StoreParts { fetching.parts }

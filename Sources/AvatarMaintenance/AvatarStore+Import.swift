@@ -154,12 +154,8 @@ private actor ImageImport {
         isPreview: Bool,
         progress: @escaping ProgressHandler
     ) throws {
-        self.parts = parts
-        self.directory = directory
-        self.storageClass = storageClass
-        self.names = names
-        self.isPreview = isPreview
-        self.progress = progress
+        (self.parts, self.directory, self.storageClass) = (parts, directory, storageClass)
+        (self.names, self.isPreview, self.progress) = (names, isPreview, progress)
         intake = parts.intake(try parts.limits())
     }
 

@@ -99,11 +99,8 @@ private actor ImageMirror {
         _ options: MirrorOptions,
         progress: @escaping ProgressHandler
     ) {
-        self.fetching = fetching
-        self.query = query
-        self.directory = directory
-        self.options = options
-        self.progress = progress
+        (self.fetching, self.query, self.directory) = (fetching, query, directory)
+        (self.options, self.progress) = (options, progress)
         mode = options.fileMode ?? fetching.parts.configuration.fileMode
         time = fetching.parts.clock.now().milliseconds / 1000
     }

@@ -65,9 +65,7 @@ package struct ExportFolder {
 
     /// Makes the folder of the pages.
     init(_ folder: ImageFolder, pictures: ExportedImages, fileMode: UInt32) throws {
-        self.folder = folder
-        self.pictures = pictures
-        self.fileMode = fileMode
+        (self.folder, self.pictures, self.fileMode) = (folder, pictures, fileMode)
         pages = try folder.makeFolder(ImageManifest.pageFolderName, fileMode: fileMode)
     }
 

@@ -37,10 +37,8 @@ public struct MirrorOptions: Sendable {
         fileMode: UInt32? = nil,
         deletesForeign: Bool = false
     ) {
-        self.names = names
-        self.rendition = rendition
-        self.fileMode = fileMode
-        self.deletesForeign = deletesForeign
+        (self.names, self.rendition) = (names, rendition)
+        (self.fileMode, self.deletesForeign) = (fileMode, deletesForeign)
     }
 }
 

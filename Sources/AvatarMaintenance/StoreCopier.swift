@@ -148,9 +148,7 @@ private final class BackupRun {
     private let files: FileCopiers
 
     init(index: AvatarIndex, copy: IndexCopy, files: FileCopiers) {
-        self.index = index
-        self.copy = copy
-        self.files = files
+        (self.index, self.copy, self.files) = (index, copy, files)
     }
 
     /// Copies the files. On return each file row of the copy has its file.

@@ -69,9 +69,7 @@ final class ExchangeSlot {
         pins: [UInt8],
         needsConnection: Bool = false
     ) -> Bool {
-        self.transfer = transfer
-        self.lane = lane
-        self.losses = losses
+        (self.transfer, self.lane, self.losses) = (transfer, lane, losses)
         (hasArrived, hasReleased, drainEnd) = (false, false, nil)
         let hop = transfer.hop
         state.pointee.is_direct = hop.route == .direct

@@ -43,9 +43,7 @@ final class Transfer: Sendable {
 
     /// A transfer that `start` or `answer` begins.
     init(_ hop: Hop, on driver: CurlDriver, willSend: @escaping @Sendable () -> Void) {
-        self.hop = hop
-        self.driver = driver
-        self.willSend = willSend
+        (self.hop, self.driver, self.willSend) = (hop, driver, willSend)
     }
 
     // MARK: For tasks

@@ -14,9 +14,7 @@ public struct HostRules: Hashable, Sendable {
 
     /// Rules for these hosts and ports. Without arguments, all are allowed.
     public init(allowed: [HostPattern] = [], denied: [HostPattern] = [], ports: [ClosedRange<Int>] = []) {
-        self.allowed = allowed
-        self.denied = denied
-        self.ports = ports
+        (self.allowed, self.denied, self.ports) = (allowed, denied, ports)
     }
 
     /// The reason to refuse a request to `host`, as the end of a sentence that begins with its name; `nil` if the rules

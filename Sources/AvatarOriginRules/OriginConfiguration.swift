@@ -57,16 +57,12 @@ public struct OriginConfiguration: Sendable {
         additionalTrustRootsFile: String? = nil,
         fieldsForHost: (@Sendable (_ host: String) -> [(name: String, value: String)])? = nil
     ) {
-        self.userAgent = userAgent
-        self.allowsPrivateNetworks = allowsPrivateNetworks
-        self.hosts = hosts
-        self.proxies = proxies
-        self.maximumRedirects = maximumRedirects
+        (self.userAgent, self.allowsPrivateNetworks) = (userAgent, allowsPrivateNetworks)
+        (self.hosts, self.proxies, self.maximumRedirects) = (hosts, proxies, maximumRedirects)
         self.connectionsPerHost = connectionsPerHost
         self.connectTimeoutSeconds = connectTimeoutSeconds
         self.idleTimeoutSeconds = idleTimeoutSeconds
-        self.additionalTrustRootsFile = additionalTrustRootsFile
-        self.fieldsForHost = fieldsForHost
+        (self.additionalTrustRootsFile, self.fieldsForHost) = (additionalTrustRootsFile, fieldsForHost)
     }
 
     /// The connections per host of a client without a store's limit.

@@ -16,9 +16,7 @@ public struct ProxySettings: Hashable, Sendable {
         https: ProxyServer? = nil,
         exceptions: ProxyExceptions = ProxyExceptions()
     ) {
-        self.http = http
-        self.https = https
-        self.exceptions = exceptions
+        (self.http, self.https, self.exceptions) = (http, https, exceptions)
     }
 
     /// Reads the variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` of `environment`, in lower or upper
@@ -105,10 +103,7 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
 
     /// The proxy at `host`, with optional credentials.
     public init(scheme: Scheme = .http, host: HostName, user: String? = nil, password: String? = nil) {
-        self.scheme = scheme
-        self.host = host
-        self.user = user
-        self.password = password
+        (self.scheme, self.host, self.user, self.password) = (scheme, host, user, password)
     }
 
     /// Reads `http://user:password@host:port/`, or the same with `https`, `socks5` or `socks5h`. Scheme, user, password and

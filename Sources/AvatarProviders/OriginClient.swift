@@ -139,10 +139,8 @@ public struct OriginRequest: Sendable {
         conditionalURL: String? = nil,
         willSend: @escaping @Sendable () -> Void = {}
     ) {
-        self.url = url
-        self.fields = fields
-        self.conditionalURL = conditionalURL
-        self.willSend = willSend
+        (self.url, self.fields) = (url, fields)
+        (self.conditionalURL, self.willSend) = (conditionalURL, willSend)
     }
 }
 
@@ -208,9 +206,7 @@ public struct OriginError: Error, Sendable, CustomStringConvertible {
 
     /// An error with `kind` and `message`. Default: of the host that the request names.
     public init(_ kind: FailureKind, _ message: String, redirectedHost: String? = nil) {
-        self.kind = kind
-        self.message = message
-        self.redirectedHost = redirectedHost
+        (self.kind, self.message, self.redirectedHost) = (kind, message, redirectedHost)
     }
 
     /// The same as `message`.

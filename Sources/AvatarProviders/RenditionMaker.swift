@@ -33,11 +33,8 @@ public struct MadeRendition: Sendable {
     ///   - height: the height in pixels.
     ///   - thumbHash: the ThumbHash of the original, 5 to 25 bytes.
     public init(bytes: [UInt8], mediaType: String, width: Int, height: Int, thumbHash: [UInt8]) {
-        self.bytes = bytes
-        self.mediaType = mediaType
-        self.width = width
-        self.height = height
-        self.thumbHash = thumbHash
+        (self.bytes, self.mediaType, self.width) = (bytes, mediaType, width)
+        (self.height, self.thumbHash) = (height, thumbHash)
     }
 }
 

@@ -37,9 +37,7 @@ public struct AvatarPublisher: Publisher, Sendable {
 
         /// A value with these contents, for example to replace a failure.
         public init(fileURL: URL, file: AvatarFile, responseFields: String? = nil) {
-            self.fileURL = fileURL
-            self.file = file
-            self.responseFields = responseFields
+            (self.fileURL, self.file, self.responseFields) = (fileURL, file, responseFields)
         }
     }
 
@@ -58,9 +56,7 @@ public struct AvatarPublisher: Publisher, Sendable {
     ///   - store: the store that keeps the image.
     ///   - options: the read policy, storage and limits of the fetch, and the rendition to publish.
     public init(url: String, from store: AvatarStore, options: FetchOptions = FetchOptions()) {
-        self.url = url
-        self.store = store
-        self.options = options
+        (self.url, self.store, self.options) = (url, store, options)
     }
 
     /// Creates a subscription for `subscriber`. The fetch starts when it requests a value.

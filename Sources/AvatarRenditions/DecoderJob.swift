@@ -23,9 +23,7 @@ final class DecoderJob: Sendable {
 
     /// A rendition of the picture in `descriptor`.
     init(_ rendition: Rendition, request: [UInt8], descriptor: Int32) {
-        self.rendition = rendition
-        self.request = request
-        self.descriptor = descriptor
+        (self.rendition, self.request, self.descriptor) = (rendition, request, descriptor)
     }
 
     /// Whether the task has its result, or was cancelled.

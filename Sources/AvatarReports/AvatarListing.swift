@@ -81,17 +81,10 @@ public struct AvatarListItem: Hashable, Sendable {
         state: AvatarState,
         contacts: [String]
     ) {
-        self.key = key
-        self.sourceURL = sourceURL
-        self.localFile = localFile
-        self.storageClass = storageClass
-        self.sizeBytes = sizeBytes
-        self.etag = etag
-        self.lastAccess = lastAccess
-        self.freshUntil = freshUntil
-        self.checkedAt = checkedAt
-        self.state = state
-        self.contacts = contacts
+        (self.key, self.sourceURL, self.localFile) = (key, sourceURL, localFile)
+        (self.storageClass, self.sizeBytes, self.etag) = (storageClass, sizeBytes, etag)
+        (self.lastAccess, self.freshUntil, self.checkedAt) = (lastAccess, freshUntil, checkedAt)
+        (self.state, self.contacts) = (state, contacts)
     }
 }
 

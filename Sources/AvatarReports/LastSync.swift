@@ -27,12 +27,7 @@ public struct LastSync: Hashable, Sendable {
         skipped: Int,
         overBudget: Int
     ) {
-        self.time = time
-        self.duration = duration
-        self.outcome = outcome
-        self.wanted = wanted
-        self.failed = failed
-        self.skipped = skipped
-        self.overBudget = overBudget
+        (self.time, self.duration, self.outcome, self.wanted) = (time, duration, outcome, wanted)
+        (self.failed, self.skipped, self.overBudget) = (failed, skipped, overBudget)
     }
 }

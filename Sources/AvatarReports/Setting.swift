@@ -30,10 +30,7 @@ public struct Setting: Hashable, Sendable {
     }
 
     private init(_ name: String, default defaultValue: Int64?, in range: ClosedRange<Int64>, _ unit: Unit) {
-        self.name = name
-        self.defaultValue = defaultValue
-        self.range = range
-        self.unit = unit
+        (self.name, self.defaultValue, self.range, self.unit) = (name, defaultValue, range, unit)
     }
 
     /// 0 bytes to 1 PiB.

@@ -46,10 +46,7 @@ public struct VerificationFault: Hashable, Sendable {
     public var detail: String?
 
     package init(_ kind: Kind, path: String? = nil, key: AvatarKey? = nil, detail: String? = nil) {
-        self.kind = kind
-        self.path = path
-        self.key = key
-        self.detail = detail
+        (self.kind, self.path, self.key, self.detail) = (kind, path, key, detail)
     }
 }
 

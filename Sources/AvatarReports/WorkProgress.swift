@@ -78,12 +78,8 @@ public struct WorkProgress: Hashable, Sendable {
         failed: Int = 0,
         bytes: Int? = nil
     ) {
-        self.phase = phase
-        self.unit = unit
-        self.done = done
-        self.total = total
-        self.failed = failed
-        self.bytes = bytes
+        (self.phase, self.unit, self.done, self.total) = (phase, unit, done, total)
+        (self.failed, self.bytes) = (failed, bytes)
     }
 }
 

@@ -13,9 +13,7 @@ package struct SQLiteError: Error, Hashable, CustomStringConvertible {
 
     /// An error with a code and a message of the caller's choice.
     package init(_ code: Code, _ message: String, path: String? = nil) {
-        self.code = code
-        self.message = message
-        self.path = path
+        (self.code, self.message, self.path) = (code, message, path)
     }
 
     /// The error of the call that just returned `code`.

@@ -22,10 +22,8 @@ package final class Statement {
     /// - Throws: an error of SQLite, such as one for invalid SQL or for a write that `permission` does not allow.
     init(_ sql: String, on connection: Connection, permission: WritePermission) throws(SQLiteError) {
         let handle = try connection.prepare(sql, permission)
-        self.sql = sql
-        self.handle = handle
-        self.connection = connection
-        self.permission = permission
+        (self.sql, self.handle) = (sql, handle)
+        (self.connection, self.permission) = (connection, permission)
         parameterCount = Int(sqlite3_bind_parameter_count(handle))
         names = ColumnNames(columnCount: Int(sqlite3_column_count(handle)))
     }

@@ -39,9 +39,7 @@ package struct WatchedColumns: Sendable {
     /// - Parameter deletions: the tables whose deleted rows must be told.
     /// - Parameter rowIDs: by table, the column that is the row id.
     package init(updates: [String: Columns], deletions: Set<String>, rowIDs: [String: String]) {
-        self.updates = updates
-        self.deletions = deletions
-        self.rowIDs = rowIDs
+        (self.updates, self.deletions, self.rowIDs) = (updates, deletions, rowIDs)
     }
 
     /// Whether an update of `column` in `table` must be told, or is forbidden.

@@ -91,9 +91,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
         private var page: ArraySlice<AvatarChange> = []
 
         init(store: AvatarStore, sequence: Int64, interval: Duration) {
-            self.store = store
-            self.sequence = sequence
-            self.interval = interval
+            (self.store, self.sequence, self.interval) = (store, sequence, interval)
         }
 
         /// The next change; waits until there is one. `nil` once the task is cancelled.

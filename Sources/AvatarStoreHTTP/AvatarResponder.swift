@@ -48,11 +48,8 @@ public struct AvatarResponder: Sendable {
             servesMetadata: Bool = false,
             logger: Logger = Logger(label: "avatars.http")
         ) {
-            self.token = token
-            self.offersLogin = offersLogin
-            self.allowedOrigin = allowedOrigin
-            self.answersLibravatar = answersLibravatar
-            self.servesMetadata = servesMetadata
+            (self.token, self.offersLogin, self.allowedOrigin) = (token, offersLogin, allowedOrigin)
+            (self.answersLibravatar, self.servesMetadata) = (answersLibravatar, servesMetadata)
             self.logger = logger
         }
     }

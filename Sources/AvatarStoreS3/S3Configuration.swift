@@ -37,8 +37,6 @@ public struct S3Configuration: Hashable, Sendable {
     ///   - endpoint: the URL of the service. Default: `nil`, for Amazon S3.
     ///   - credentials: the credentials.
     public init(bucket: String, endpoint: String? = nil, credentials: S3Credentials) {
-        self.bucket = bucket
-        self.endpoint = endpoint
-        self.credentials = credentials
+        (self.bucket, self.endpoint, self.credentials) = (bucket, endpoint, credentials)
     }
 }

@@ -14,9 +14,7 @@ public struct S3Credentials: Hashable, Sendable {
     ///   - secretKey: the secret key.
     ///   - sessionToken: the token of temporary credentials. Default: `nil`, for permanent ones.
     public init(accessKey: String, secretKey: String, sessionToken: String? = nil) {
-        self.accessKey = accessKey
-        self.secretKey = secretKey
-        self.sessionToken = sessionToken
+        (self.accessKey, self.secretKey, self.sessionToken) = (accessKey, secretKey, sessionToken)
     }
 
     /// Whether each part can be sent: not empty, printable ASCII without spaces.

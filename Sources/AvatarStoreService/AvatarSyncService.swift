@@ -94,11 +94,8 @@ public struct AvatarSyncService: Service {
         _ onReport: @escaping @Sendable (SyncReport) async -> Void,
         syncOnce: @escaping @Sendable (AvatarStore, SyncOptions) async throws -> SyncReport
     ) {
-        self.store = store
-        self.pause = pause
-        self.options = options
-        self.onReport = onReport
-        self.syncOnce = syncOnce
+        (self.store, self.pause, self.options) = (store, pause, options)
+        (self.onReport, self.syncOnce) = (onReport, syncOnce)
     }
 
     /// Syncs until the service group shuts down or the task is cancelled.

@@ -21,9 +21,7 @@ package final class SampleMaker: RenditionMaker {
         byteCount: Int = 1000,
         before: @escaping @Sendable (_ count: Int) async throws -> Void = { _ in }
     ) {
-        self.version = version
-        self.byteCount = byteCount
-        self.before = before
+        (self.version, self.byteCount, self.before) = (version, byteCount, before)
     }
 
     /// The ThumbHash of each original.

@@ -186,9 +186,7 @@ package struct StoredRoots: Sendable {
     }
 
     package init(caches: StoredFiles, documents: StoredFiles, suspects: SuspectFiles?) {
-        self.caches = caches
-        self.documents = documents
-        self.suspects = suspects
+        (self.caches, self.documents, self.suspects) = (caches, documents, suspects)
     }
 
     /// All files in the root of `storageClass`, listed in the index or not.

@@ -25,9 +25,7 @@ package struct EvictionPlan: Sendable {
     ///   - limit: the maximum number of bytes.
     ///   - lowWatermark: the number of bytes at which eviction stops, if the new bytes fit there too.
     package init(bytes: Int, incoming: Int, limit: Int, lowWatermark: Int) {
-        self.bytes = bytes
-        self.incoming = incoming
-        self.limit = limit
+        (self.bytes, self.incoming, self.limit) = (bytes, incoming, limit)
         target = min(lowWatermark, limit - incoming)
     }
 

@@ -25,13 +25,8 @@ package struct FileRecord: Hashable, Sendable {
         width: Int,
         height: Int
     ) {
-        self.id = id
-        self.storageClass = storageClass
-        self.path = path
-        self.sizeBytes = sizeBytes
-        self.mediaType = mediaType
-        self.width = width
-        self.height = height
+        (self.id, self.storageClass, self.path, self.sizeBytes) = (id, storageClass, path, sizeBytes)
+        (self.mediaType, self.width, self.height) = (mediaType, width, height)
     }
 }
 
@@ -89,18 +84,10 @@ package final class AvatarEntry: Sendable {
         isLowData: Bool = false,
         ignoredSHA256: [UInt8]? = nil
     ) {
-        self.id = id
-        self.key = key
-        self.sourceURL = sourceURL
-        self.storageClass = storageClass
-        self.file = file
-        self.sha256 = sha256
-        self.lastAccessMicroseconds = lastAccessMicroseconds
-        self.absence = absence
-        self.validation = validation
-        self.lowDataURL = lowDataURL
-        self.isLowData = isLowData
-        self.ignoredSHA256 = ignoredSHA256
+        (self.id, self.key, self.sourceURL, self.storageClass) = (id, key, sourceURL, storageClass)
+        (self.file, self.sha256, self.lastAccessMicroseconds) = (file, sha256, lastAccessMicroseconds)
+        (self.absence, self.validation, self.lowDataURL) = (absence, validation, lowDataURL)
+        (self.isLowData, self.ignoredSHA256) = (isLowData, ignoredSHA256)
     }
 
     /// Whether the entry has no file because the origin sends an ignored image.

@@ -53,9 +53,7 @@ package struct ResponseMetadata: Hashable, Sendable {
             case let name: if Self.keptNames.contains(name) { self.fields.append(field) }
             }
         }
-        self.status = status
-        self.requestTime = requestTime
-        self.responseTime = responseTime
+        (self.status, self.requestTime, self.responseTime) = (status, requestTime, responseTime)
         selection = fields.contains(.vary) ? request().flatMap { VaryRule(fields).selection(of: $0) } : nil
         self.redirection = redirection
     }
@@ -83,9 +81,7 @@ package struct ResponseMetadata: Hashable, Sendable {
         }
         selection = VarySelection(lines: others)
         redirection = Redirection(lines: others)
-        self.status = status
-        self.requestTime = requestTime
-        self.responseTime = responseTime
+        (self.status, self.requestTime, self.responseTime) = (status, requestTime, responseTime)
     }
 
     /// The text form in the index: `fields`, one `name: value` per line with names in lower case, then `selection` and

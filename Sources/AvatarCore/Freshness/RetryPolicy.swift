@@ -124,10 +124,7 @@ package struct PastFailure: Sendable {
     ///   - checked: when the last check failed.
     ///   - nextCheck: the planned time of the next check; `nil` if unknown.
     package init(kind: FailureKind, count: Int, checked: Timestamp, nextCheck: Timestamp? = nil) {
-        self.kind = kind
-        self.count = count
-        self.checked = checked
-        self.nextCheck = nextCheck
+        (self.kind, self.count, self.checked, self.nextCheck) = (kind, count, checked, nextCheck)
     }
 }
 

@@ -38,11 +38,7 @@ public struct AvatarChange: Hashable, Sendable {
 
     /// A record with these values.
     package init(sequence: Int64, key: AvatarKey, contacts: [String], kind: Kind, digest: String, time: Timestamp) {
-        self.sequence = sequence
-        self.key = key
-        self.contacts = contacts
-        self.kind = kind
-        self.digest = digest
-        self.time = time
+        (self.sequence, self.key, self.contacts, self.kind) = (sequence, key, contacts, kind)
+        (self.digest, self.time) = (digest, time)
     }
 }

@@ -76,10 +76,7 @@ public struct AvatarStoreError: Error, Sendable, CustomStringConvertible {
 
     /// An error with `code` and `message`.
     package init(_ code: Code, _ message: String, failure: FailureKind? = nil, underlying: (any Error)? = nil) {
-        self.code = code
-        self.message = message
-        self.failure = failure
-        self.underlying = underlying
+        (self.code, self.message, self.failure, self.underlying) = (code, message, failure, underlying)
     }
 
     /// The same as `message`.

@@ -9,9 +9,7 @@ struct CivilDate: Hashable, Sendable {
     /// A day by its parts; `nil` if the calendar has no such day.
     init?(year: Int64, month: Int64, day: Int64) {
         guard (1...12).contains(month), (1...Self.length(ofMonth: month, in: year)).contains(day) else { return nil }
-        self.year = year
-        self.month = month
-        self.day = day
+        (self.year, self.month, self.day) = (year, month, day)
     }
 
     /// The day `daysSinceEpoch` days after 1970-01-01.

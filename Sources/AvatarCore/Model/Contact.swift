@@ -39,11 +39,8 @@ public struct Contact: Hashable, Sendable {
         emails: [String] = [],
         images: [ContactImage]
     ) {
-        self.id = id
-        self.name = name
-        self.lowDataURL = lowDataURL
-        self.emails = emails
-        self.images = images
+        (self.id, self.name, self.lowDataURL) = (id, name, lowDataURL)
+        (self.emails, self.images) = (emails, images)
     }
 
     /// The URL of the first image that has one, unchecked and as the list spells it; `nil` if no image has a URL.
@@ -129,9 +126,7 @@ public struct ContactPhoto: Hashable, Sendable {
 
     /// The photo `number` of a contact.
     public init(number: Int = 1, bytes: [UInt8], line: Int = 1) {
-        self.number = number
-        self.bytes = bytes
-        self.line = line
+        (self.number, self.bytes, self.line) = (number, bytes, line)
     }
 }
 
@@ -148,9 +143,7 @@ public struct UnreadableContactImage: Hashable, Sendable {
 
     /// An unreadable image in `line`, with its `reason`.
     package init(number: Int?, line: Int, reason: String) {
-        self.number = number
-        self.line = line
-        self.reason = reason
+        (self.number, self.line, self.reason) = (number, line, reason)
     }
 }
 
@@ -166,9 +159,7 @@ public struct ListPlace: Hashable, Sendable, CustomStringConvertible {
 
     /// A record that begins in `line` of `list`.
     public init(list: String? = nil, line: Int, record: Int? = nil) {
-        self.list = list
-        self.line = line
-        self.record = record
+        (self.list, self.line, self.record) = (list, line, record)
     }
 
     /// The place for messages: `line 3`, `people.csv line 3`, or `people.json line 1 record 37`.

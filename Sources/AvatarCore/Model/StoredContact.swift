@@ -32,12 +32,8 @@ public struct StoredContact: Hashable, Sendable {
         thumbHash: [UInt8]? = nil,
         sources: [String] = []
     ) {
-        self.id = id
-        self.name = name
-        self.sources = sources
-        self.key = key
-        self.state = state
-        self.hasFile = hasFile
+        (self.id, self.name, self.sources, self.key) = (id, name, sources, key)
+        (self.state, self.hasFile) = (state, hasFile)
         (self.failure, self.failureMessage) = (failure, failureMessage)
         self.thumbHash = thumbHash
     }
@@ -75,12 +71,8 @@ package struct StoredContactQuery: Sendable {
         limit: Int = 100,
         after: String? = nil
     ) {
-        self.beginning = beginning
-        self.words = words
-        self.namePart = namePart
-        self.isWithoutImage = isWithoutImage
-        self.limit = limit
-        self.after = after
+        (self.beginning, self.words, self.namePart) = (beginning, words, namePart)
+        (self.isWithoutImage, self.limit, self.after) = (isWithoutImage, limit, after)
     }
 }
 
@@ -176,10 +168,7 @@ package struct ListedContact: Hashable, Sendable {
         list: String? = nil,
         namedBy: Int64 = 0
     ) {
-        self.id = id
-        self.name = name
-        self.addresses = addresses
-        self.list = list
-        self.namedBy = namedBy
+        (self.id, self.name, self.addresses) = (id, name, addresses)
+        (self.list, self.namedBy) = (list, namedBy)
     }
 }

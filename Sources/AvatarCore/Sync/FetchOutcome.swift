@@ -54,11 +54,8 @@ public struct FetchFailure: Error, Sendable {
         redirectedHost: String? = nil,
         storeError: AvatarStoreError? = nil
     ) {
-        self.kind = kind
-        self.message = message
-        self.retryAfter = retryAfter
-        self.redirectedHost = redirectedHost
-        self.storeError = storeError
+        (self.kind, self.message, self.retryAfter) = (kind, message, retryAfter)
+        (self.redirectedHost, self.storeError) = (redirectedHost, storeError)
     }
 
     /// The message for the index, which keeps it. URLs have neither user info nor a query, even if a client of the host

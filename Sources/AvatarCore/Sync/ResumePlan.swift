@@ -98,9 +98,7 @@ package struct PartialDownload: Hashable, Sendable {
     package init?(etag: String, length: Int64, total: Int64?) {
         let tag = EntityTag(etag)
         guard tag.isStrong, tag.isSendable, length > 0, (total ?? .max) >= length else { return nil }
-        self.etag = tag
-        self.length = length
-        self.total = total
+        (self.etag, self.length, self.total) = (tag, length, total)
     }
 
     /// The part left by a response that broke off; `nil` if it cannot be resumed (RFC 9111 section 3.3).

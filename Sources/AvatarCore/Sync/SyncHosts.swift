@@ -81,9 +81,7 @@ package struct HostNote: Sendable {
         answered: Timestamp
     ) {
         (self.failure, self.message) = (failure, message)
-        self.retryAfter = retryAfter
-        self.requested = requested
-        self.answered = answered
+        (self.retryAfter, self.requested, self.answered) = (retryAfter, requested, answered)
         // A success needs no jitter, and each random number is a system call.
         jitter = failure == nil ? 0 : .random(in: 0...1)
     }

@@ -151,9 +151,7 @@ package struct DuplicateRecord: Sendable {
     package var last: ListPlace?
 
     package init(contact: String, place: ListPlace?, last: ListPlace?) {
-        self.contact = contact
-        self.place = place
-        self.last = last
+        (self.contact, self.place, self.last) = (contact, place, last)
     }
 }
 
@@ -178,10 +176,8 @@ package struct CandidateChain: Sendable {
     private var followsURLs = false
 
     package init(contact: String, candidates: [AvatarKey], lowDataURL: String?, linked: Set<AvatarKey>) {
-        self.contact = contact
-        self.candidates = candidates
-        self.lowDataURL = lowDataURL
-        self.linked = linked
+        (self.contact, self.candidates) = (contact, candidates)
+        (self.lowDataURL, self.linked) = (lowDataURL, linked)
     }
 
     package var current: AvatarKey? { position < candidates.count ? candidates[position] : nil }

@@ -57,10 +57,7 @@ package struct PlannedImage: Sendable {
     package var isLinked = false
 
     init(key: AvatarKey, entry: AvatarEntry?, contact: String?, action: Action) {
-        self.key = key
-        self.entry = entry
-        self.contact = contact
-        self.action = action
+        (self.key, self.entry, self.contact, self.action) = (key, entry, contact, action)
     }
 }
 

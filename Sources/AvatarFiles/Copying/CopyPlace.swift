@@ -186,10 +186,7 @@ final class UnfinishedMark {
 
     /// A mark that is open and locked.
     private init(path: String, lock: Int32, on fileSystem: any FileSystem, wasThere: Bool) {
-        self.path = path
-        self.fileSystem = fileSystem
-        self.lock = lock
-        self.wasThere = wasThere
+        (self.path, self.fileSystem, self.lock, self.wasThere) = (path, fileSystem, lock, wasThere)
     }
 
     deinit {

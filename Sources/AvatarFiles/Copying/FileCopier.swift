@@ -29,9 +29,7 @@ package final class FileCopier {
     /// - Parameter links: whether hard links will do. Default: yes.
     package init(from source: StoredFiles, to target: Directory, fileMode: UInt32, links: Bool = true) {
         canLink = links
-        self.source = source
-        self.target = target
-        self.fileMode = fileMode
+        (self.source, self.target, self.fileMode) = (source, target, fileMode)
     }
 
     /// The file calls on the target.

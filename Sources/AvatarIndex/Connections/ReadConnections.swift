@@ -36,10 +36,8 @@ final class ReadConnections: Sendable {
         count: Int,
         busyTimeoutSeconds: Int
     ) throws {
-        self.path = path
-        self.fileSystem = fileSystem
-        self.isImmutable = isImmutable
-        self.busyTimeoutSeconds = busyTimeoutSeconds
+        (self.path, self.fileSystem) = (path, fileSystem)
+        (self.isImmutable, self.busyTimeoutSeconds) = (isImmutable, busyTimeoutSeconds)
         let others = (1..<max(1, count)).map { _ in Slot() }
         if let first {
             try first.setBusyTimeout(seconds: busyTimeoutSeconds)

@@ -12,9 +12,7 @@ package struct WrongNumbers: Hashable, Sendable {
 
     /// Numbers of a column outside its range.
     package init(column: String, example: String, rows: Int) {
-        self.column = column
-        self.example = example
-        self.rows = rows
+        (self.column, self.example, self.rows) = (column, example, rows)
     }
 }
 

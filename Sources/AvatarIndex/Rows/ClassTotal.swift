@@ -14,9 +14,7 @@ package struct ClassTotal: Hashable, Sendable {
 
     /// Totals with all of their values.
     package init(files: Int, bytes: Int, pendingFiles: Int, pendingBytes: Int) {
-        self.files = files
-        self.bytes = bytes
-        self.pendingFiles = pendingFiles
-        self.pendingBytes = pendingBytes
+        (self.files, self.bytes) = (files, bytes)
+        (self.pendingFiles, self.pendingBytes) = (pendingFiles, pendingBytes)
     }
 }

@@ -31,14 +31,9 @@ package struct PartialRecord: Hashable, Sendable {
         totalBytes: Int64?,
         updated: Timestamp
     ) {
-        self.key = key
-        self.storageClass = storageClass
-        self.name = name
-        self.url = url
-        self.etag = etag
-        self.sizeBytes = sizeBytes
-        self.totalBytes = totalBytes
-        self.updated = updated
+        (self.key, self.storageClass, self.name, self.url) = (key, storageClass, name, url)
+        (self.etag, self.sizeBytes) = (etag, sizeBytes)
+        (self.totalBytes, self.updated) = (totalBytes, updated)
     }
 
     /// The columns that `init(_:)` reads.

@@ -13,9 +13,7 @@ package struct PendingFile: Hashable, Sendable {
 
     /// A pending file with all of its values.
     package init(storageClass: StorageClass, path: String, sizeBytes: Int, holder: String) {
-        self.storageClass = storageClass
-        self.path = path
-        self.sizeBytes = sizeBytes
-        self.holder = holder
+        (self.storageClass, self.path) = (storageClass, path)
+        (self.sizeBytes, self.holder) = (sizeBytes, holder)
     }
 }

@@ -24,10 +24,7 @@ struct NumberColumn {
     let repair: Repair
 
     private init(_ table: String, _ name: String, _ range: ClosedRange<Int64>, _ repair: Repair) {
-        self.table = table
-        self.name = name
-        self.range = range
-        self.repair = repair
+        (self.table, self.name, self.range, self.repair) = (table, name, range, repair)
     }
 
     /// Several columns of a table with the same range and repair.

@@ -250,9 +250,7 @@ package struct EntryImage: Sendable {
 
     /// An image without anything of an origin.
     package init(fileID: Int64, sha256: [UInt8], storageClass: StorageClass) {
-        self.fileID = fileID
-        self.sha256 = sha256
-        self.storageClass = storageClass
+        (self.fileID, self.sha256, self.storageClass) = (fileID, sha256, storageClass)
     }
 
     /// A new entry with all that is stored about its image.

@@ -13,9 +13,7 @@ package struct PendingBatch: Sendable {
     fileprivate let totals: [StorageClass: (count: Int, bytes: Int)]
 
     fileprivate init(id: Int64, files: [PendingFile], foreignCount: Int = 0, counting counted: [PendingFile]) {
-        self.id = id
-        self.files = files
-        self.foreignCount = foreignCount
+        (self.id, self.files, self.foreignCount) = (id, files, foreignCount)
         totals = counted.reduce(into: [:]) { totals, file in
             totals[file.storageClass, default: (0, 0)].count += 1
             totals[file.storageClass, default: (0, 0)].bytes += file.sizeBytes

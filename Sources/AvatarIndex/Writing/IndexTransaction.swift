@@ -72,9 +72,7 @@ package struct IndexTransaction: RowSource {
     /// - Parameter number: the number of the use of the write connection. Default: 0, for a connection that no other
     ///   transaction relies on.
     init(_ transaction: Transaction, changes: ChangedRows, number: Int = 0) {
-        self.transaction = transaction
-        self.changes = changes
-        self.number = number
+        (self.transaction, self.changes, self.number) = (transaction, changes, number)
     }
 
     /// The state of the index, as far as this process can tell it from others: the commits of other connections that

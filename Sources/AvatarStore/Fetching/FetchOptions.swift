@@ -56,14 +56,8 @@ public struct FetchOptions: Sendable {
         budgetCeiling: Int? = nil,
         rendition: Rendition? = nil
     ) {
-        self.policy = policy
-        self.storage = storage
-        self.mode = mode
-        self.priority = priority
-        self.timeout = timeout
-        self.lowDataURL = lowDataURL
-        self.isConstrained = isConstrained
-        self.budgetCeiling = budgetCeiling
-        self.rendition = rendition
+        (self.policy, self.storage, self.mode, self.priority) = (policy, storage, mode, priority)
+        (self.timeout, self.lowDataURL, self.isConstrained) = (timeout, lowDataURL, isConstrained)
+        (self.budgetCeiling, self.rendition) = (budgetCeiling, rendition)
     }
 }

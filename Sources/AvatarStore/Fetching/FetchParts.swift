@@ -29,9 +29,7 @@ package final class FetchParts: Sendable {
 
     /// Parts without a fetch under way. A store makes them once, so that all of its fetches share them.
     init(_ parts: StoreParts, _ metrics: StoreMetrics, answers: (any AnswerSource)? = nil) {
-        self.parts = parts
-        self.metrics = metrics
-        self.answers = answers
+        (self.parts, self.metrics, self.answers) = (parts, metrics, answers)
         origin = OriginHolder(parts.configuration)
         requests = RequestQueue(total: origin.mostRequests, perHost: parts.configuration.connectionsPerHost)
     }

@@ -60,10 +60,7 @@ private final class BodyDecoder {
     ///   - limit: the maximum size in bytes, before decoding.
     ///   - name: the URL for messages.
     init(_ body: OriginBody, _ codings: [String], limit: Int, name: String) {
-        self.body = body
-        self.codings = codings
-        self.limit = limit
-        self.name = name
+        (self.body, self.codings, self.limit, self.name) = (body, codings, limit, name)
     }
 
     /// The next bytes of the image; `nil` at the end.

@@ -57,10 +57,7 @@ struct ImageRead<Result: ReadResult>: Sendable {
         stored: @escaping @Sendable (ReceivedImage?) throws -> Result?,
         storedFile: @escaping @Sendable () throws -> AvatarFile?
     ) {
-        self.fetching = fetching
-        self.key = key
-        self.source = source
-        self.options = options
+        (self.fetching, self.key, self.source, self.options) = (fetching, key, source, options)
         lookUp = stored
         self.storedFile = storedFile
     }

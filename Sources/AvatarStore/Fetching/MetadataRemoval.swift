@@ -46,9 +46,7 @@ package struct MetadataRemoval: Sendable {
 
     /// - Parameter original: the hit of the image.
     init(of original: IndexHit, _ key: AvatarKey, _ fetching: FetchParts) {
-        self.original = original
-        self.key = key
-        self.fetching = fetching
+        (self.original, self.key, self.fetching) = (original, key, fetching)
     }
 
     /// The image without metadata. The copy is made if necessary.

@@ -83,23 +83,13 @@ public struct SyncOptions: Sendable {
         emailSources: [EmailSource] = [],
         emailRecheck: Duration = .seconds(7 * 86_400)
     ) {
-        self.policy = policy
-        self.storage = storage
-        self.mode = mode
-        self.checksAll = checksAll
-        self.limit = limit
-        self.ignoresPauses = ignoresPauses
-        self.connections = connections
-        self.connectionsPerHost = connectionsPerHost
-        self.timeout = timeout
-        self.hostTimeLimit = hostTimeLimit
-        self.timeLimit = timeLimit
-        self.maximumBytes = maximumBytes
-        self.isConstrained = isConstrained
-        self.budgetCeiling = budgetCeiling
-        self.prunes = prunes
-        self.emailSources = emailSources
-        self.emailRecheck = emailRecheck
+        (self.policy, self.storage, self.mode, self.checksAll) = (policy, storage, mode, checksAll)
+        (self.limit, self.ignoresPauses, self.connections) = (limit, ignoresPauses, connections)
+        (self.connectionsPerHost, self.timeout) = (connectionsPerHost, timeout)
+        (self.hostTimeLimit, self.timeLimit) = (hostTimeLimit, timeLimit)
+        (self.maximumBytes, self.isConstrained) = (maximumBytes, isConstrained)
+        (self.budgetCeiling, self.prunes) = (budgetCeiling, prunes)
+        (self.emailSources, self.emailRecheck) = (emailSources, emailRecheck)
     }
 
     /// The names of the lists, by the names of the lists in their records; `nil` for records that name none.

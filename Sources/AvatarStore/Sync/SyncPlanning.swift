@@ -55,10 +55,7 @@ final class SyncPlanning {
         countsRest = source.countsRest
         lookup = SyncLookup(parts)
         index = parts.index
-        self.writer = writer
-        self.roster = roster
-        self.dispatcher = dispatcher
-        self.room = room
+        (self.writer, self.roster, self.dispatcher, self.room) = (writer, roster, dispatcher, room)
         (self.usesBudget, self.listing) = (usesBudget, listing)
     }
 

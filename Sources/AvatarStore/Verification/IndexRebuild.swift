@@ -12,9 +12,7 @@ package struct IndexRebuild {
     private let fileMode: UInt32
 
     package init(_ layout: StoreLayout, on fileSystem: any FileSystem, fileMode: UInt32) {
-        self.layout = layout
-        self.fileSystem = fileSystem
-        self.fileMode = fileMode
+        (self.layout, self.fileSystem, self.fileMode) = (layout, fileSystem, fileMode)
     }
 
     /// Sets the index aside, empties `caches`, and creates an empty index of the same store.

@@ -77,13 +77,8 @@ package actor StoreVerifier {
         clock: any WallClock,
         progress: @escaping ProgressHandler
     ) {
-        self.index = index
-        self.roots = roots
-        self.staging = staging
-        self.writer = writer
-        self.depth = depth
-        self.clock = clock
-        self.progress = progress
+        (self.index, self.roots, self.staging, self.writer) = (index, roots, staging, writer)
+        (self.depth, self.clock, self.progress) = (depth, clock, progress)
     }
 
     /// - Throws: `damagedIndex` before any file is looked at; another error of the index or the disk;

@@ -16,10 +16,7 @@ struct ContactPageWriter {
     private let paths = StaticPaths(isFirstPage: false)
 
     init(store: AvatarStore, query: AvatarListQuery, folder: ExportFolder, now: Timestamp) {
-        self.store = store
-        self.query = query
-        self.folder = folder
-        self.now = now
+        (self.store, self.query, self.folder, self.now) = (store, query, folder, now)
     }
 
     /// The image that the pages show for a contact.

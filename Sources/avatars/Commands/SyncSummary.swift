@@ -24,10 +24,8 @@ struct SyncSummary {
         allowsPrivateNetwork: Bool = false,
         ignoresPauses: Bool = false
     ) {
-        self.report = report
-        self.hook = hook
-        self.allowsPrivateNetwork = allowsPrivateNetwork
-        self.ignoresPauses = ignoresPauses
+        (self.report, self.hook) = (report, hook)
+        (self.allowsPrivateNetwork, self.ignoresPauses) = (allowsPrivateNetwork, ignoresPauses)
     }
 
     /// The summary of a dry run. Images to request count as skipped, so that the counts still add up to `wanted`.

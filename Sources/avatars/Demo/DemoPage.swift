@@ -28,9 +28,7 @@ final class DemoPage {
     ///   - output: Writes a piece of text as it is: it holds its own line ends, and a progress bar begins with a
     ///     carriage return. Never called by two tasks at once.
     init(isTerminal: Bool, usesColour: Bool, output: @escaping @Sendable (TerminalText) -> Void) {
-        self.isTerminal = isTerminal
-        self.usesColour = usesColour
-        self.output = output
+        (self.isTerminal, self.usesColour, self.output) = (isTerminal, usesColour, output)
     }
 
     // MARK: Beginning and end
@@ -227,9 +225,7 @@ final class DemoProgressLine: Sendable {
 
     /// Writes nothing yet; `begin` draws the first bar.
     init(indent: String, isTerminal: Bool, output: @escaping @Sendable (TerminalText) -> Void) {
-        self.indent = indent
-        self.isTerminal = isTerminal
-        self.output = output
+        (self.indent, self.isTerminal, self.output) = (indent, isTerminal, output)
     }
 
     /// Draws an empty bar for a list of `total` contacts.

@@ -44,13 +44,9 @@ final class Demonstration {
         else {
             throw DemoError(failedClaims: ["a contact of the list has a portrait"])
         }
-        self.contacts = contacts
-        self.origins = origins
-        self.list = list
+        (self.contacts, self.origins, self.list) = (contacts, origins, list)
         total = try list.validate()
-        self.store = store
-        self.page = page
-        self.guest = guest
+        (self.store, self.page, self.guest) = (store, page, guest)
         guestURL = url
     }
 

@@ -15,10 +15,7 @@ struct ProgressLine {
 
     /// Makes a line from the `progress` and `pace` of a phase that began `seconds` ago.
     init(_ progress: WorkProgress, _ pace: Pace, seconds: Double, timeLimit: Double? = nil) {
-        self.progress = progress
-        self.pace = pace
-        self.seconds = seconds
-        self.timeLimit = timeLimit
+        (self.progress, self.pace, self.seconds, self.timeLimit) = (progress, pace, seconds, timeLimit)
     }
 
     /// The line as text, as in `syncing: 1234 of 5000 entries, 12.4 MB, 310/s, 12 s left, 3 failed`.

@@ -79,10 +79,7 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var isStreaming = false
 
     init(_ current: CurrentResponder, limits: ServerLimits, hosts: AnsweredHosts, wait: RequestWait) {
-        self.current = current
-        self.limits = limits
-        self.hosts = hosts
-        self.wait = wait
+        (self.current, self.limits, self.hosts, self.wait) = (current, limits, hosts, wait)
     }
 
     // MARK: Requests

@@ -77,7 +77,9 @@ extension AvatarIndex {
         fileMode: UInt32,
         storeID: String
     ) throws {
-        let temporary = path + "-new-\(UUID().uuidString)"
+        // Those of rebuilds that were killed. One that runs at this moment fails, and can be tried again.
+        for left in IndexFile.temporaryNames(of: path, on: fileSystem) { fileSystem.unlinkat(AT_FDCWD, left, 0) }
+        let temporary = IndexFile.temporaryName(of: path)
         defer { for suffix in ["", "-wal", "-shm"] { fileSystem.unlinkat(AT_FDCWD, temporary + suffix, 0) } }
         let index = try AvatarIndex.open(path: temporary, on: fileSystem, fileMode: fileMode)
         try index.write(.power) { transaction in

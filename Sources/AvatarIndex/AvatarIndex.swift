@@ -78,6 +78,7 @@ package final class AvatarIndex: Sendable {
         // Another file may have taken the place of the one that was checked.
         if checked?.file == nil { checked = try check(path, on: fileSystem) }
         let copy = UpgradeCopy(path: path, fileSystem: fileSystem, fileMode: fileMode)
+        IndexFile.removeTemporaryNames(of: path, on: fileSystem)
         let writer: Writer
         // A file that cannot be written is opened at once, for SQLite's own reason.
         if let checked, let file = checked.file, checked.isComplete,
@@ -86,7 +87,7 @@ package final class AvatarIndex: Sendable {
             copy.removeLeftovers(before: Migration.latestVersion)
             writer = Writer { try openForWriting(path, on: fileSystem, ifStill: file) }
         } else {
-            try IndexFile.make(at: path, on: fileSystem, mode: fileMode)
+            IndexFile.make(at: path, on: fileSystem, mode: fileMode)
             writer = try AvatarStoreError.translating("opening it") {
                 let connection = try openForWriting(path, on: fileSystem)
                 // A file that cannot be written fails here.

@@ -160,12 +160,22 @@ struct Simulation {
             violations.append("\(bytes) bytes in caches, the budget is \(budget)")
         }
         violations += try Program.wrongRenditions(store)
+        violations += Self.strays(process)
+            // A document that a lying disk damaged, or that a failing one could not read.
+            .filter { ![.lyingDisk, .failingCalls].contains(trouble) || $0 != "set-aside" }
+            .map { "\($0) lies beside the index" }
         if trouble != .lyingDisk, let backup = book.backup {
             violations += try await check(backup, in: process)
         }
         if violations.isEmpty { book.reopen(found) }
         try await store.close()
         return violations
+    }
+
+    /// The names in the directory of the open store that it does not need.
+    private static func strays(_ process: SimulatedProcess) -> [String] {
+        let own: Set = ["caches", "documents", "staging", "index.sqlite", "index.sqlite-wal", "index.sqlite-shm"]
+        return (process.names(ofFolder: process.root + "/store") ?? []).filter { !own.contains($0) }
     }
 
     /// The differences between the finished backup of `process` and what it was made of. It is a store, and opened as one.

@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFileSystem
 import AvatarFoundation
+import Synchronization
 
 /// The file of an index, as the file system knows it.
 enum IndexFile {
@@ -10,22 +11,50 @@ enum IndexFile {
     /// How long opening waits, in seconds: several processes may make a new index at once, and take turns at the disk.
     static let openingTimeoutSeconds = 30
 
+    /// One index is made at a time in this process, see `make`.
+    private static let making = Mutex(())
+
     /// Makes an empty file with the permission bits `mode`, unless there is one. SQLite would make it with wider
     /// permissions; the files that SQLite makes beside it get those of the file.
     ///
-    /// It is made under another name first: closing a descriptor of a database file drops the locks that this process
-    /// has on it, and another thread may open the file as soon as it appears.
-    static func make(at path: String, on fileSystem: any FileSystem, mode: UInt32) throws {
-        var information = stat()
-        guard fileSystem.fstatat(AT_FDCWD, path, &information, 0) != 0 else { return }
-        let temporary = path + "-new-\(UUID().uuidString)"
-        let file = fileSystem.openat(AT_FDCWD, temporary, O_RDWR | O_CREAT | O_EXCL, mode)
-        // If the place is not usable, SQLite's own message is better.
-        guard file >= 0 else { return }
-        fileSystem.close(file)
-        fileSystem.linkat(AT_FDCWD, temporary, AT_FDCWD, path)
-        fileSystem.unlinkat(AT_FDCWD, temporary, 0)
-        synchronizeFolder(of: path, on: fileSystem)
+    /// Closing a descriptor of a database file drops the locks that this process has on it. So a thread that opens the
+    /// index meanwhile waits here until the descriptor that made it is closed.
+    static func make(at path: String, on fileSystem: any FileSystem, mode: UInt32) {
+        making.withLock { _ in
+            var information = stat()
+            guard fileSystem.fstatat(AT_FDCWD, path, &information, 0) != 0 else { return }
+            let file = fileSystem.openat(AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL, mode)
+            // If the place is not usable, SQLite's own message is better.
+            guard file >= 0 else { return }
+            fileSystem.close(file)
+            synchronizeFolder(of: path, on: fileSystem)
+        }
+    }
+
+    /// A name under which an index is made that is then linked to its place.
+    static func temporaryName(of path: String) -> String { path + temporary + UUID().uuidString }
+
+    private static let temporary = "-new-"
+
+    /// Removes the name under which the index was made, if its process was killed before it did.
+    static func removeTemporaryNames(of path: String, on fileSystem: any FileSystem) {
+        var index = stat()
+        guard fileSystem.fstatat(AT_FDCWD, path, &index, 0) == 0, index.st_nlink > 1 else { return }
+        for name in temporaryNames(of: path, on: fileSystem) {
+            var information = stat()
+            guard fileSystem.fstatat(AT_FDCWD, name, &information, AT_SYMLINK_NOFOLLOW) == 0,
+                information.st_ino == index.st_ino, information.st_dev == index.st_dev
+            else { continue }
+            fileSystem.unlinkat(AT_FDCWD, name, 0)
+        }
+    }
+
+    /// The paths of the indexes that are being made for `path`, with their logs, and of those that killed processes left.
+    static func temporaryNames(of path: String, on fileSystem: any FileSystem) -> [String] {
+        let prefix = path.lastPathPart + temporary
+        // In a folder that cannot be listed nothing can be made either, and SQLite says so better.
+        return (fileSystem.names(ofFolder: path.parentPath) ?? []).filter { $0.hasPrefix(prefix) }
+            .map { path.parentPath + "/" + $0 }
     }
 
     /// Makes the names in the directory of `path` durable. SQLite does so for its own files, but not for this one.

@@ -18,7 +18,6 @@ struct MutationTests {
 
         static let all = [
             Omission("of a document's bytes") { $0.path.hasPrefix("documents-") },
-            Omission("of a published file that others share") { $0.path.hasSuffix(".png") },
             Omission("of a document's folder") { $0.path.count == 2 },
             Omission("of the root of the documents") { $0.path == "/store/documents" },
             Omission("of the file systems (syncfs)") { $0.name == "syncfs" },

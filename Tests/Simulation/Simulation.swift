@@ -173,7 +173,7 @@ struct Simulation {
     }
 
     /// The names in the directory of the open store that it does not need.
-    private static func strays(_ process: SimulatedProcess) -> [String] {
+    static func strays(_ process: SimulatedProcess) -> [String] {
         let own: Set = ["caches", "documents", "staging", "index.sqlite", "index.sqlite-wal", "index.sqlite-shm"]
         return (process.names(ofFolder: process.root + "/store") ?? []).filter { !own.contains($0) }
     }

@@ -40,11 +40,8 @@ enum IndexFile {
     static func removeTemporaryNames(of path: String, on fileSystem: any FileSystem) {
         var index = stat()
         guard fileSystem.fstatat(AT_FDCWD, path, &index, 0) == 0, index.st_nlink > 1 else { return }
-        for name in temporaryNames(of: path, on: fileSystem) {
-            var information = stat()
-            guard fileSystem.fstatat(AT_FDCWD, name, &information, AT_SYMLINK_NOFOLLOW) == 0,
-                information.st_ino == index.st_ino, information.st_dev == index.st_dev
-            else { continue }
+        let identity = FileIdentity(path, on: fileSystem)
+        for name in temporaryNames(of: path, on: fileSystem) where FileIdentity(name, on: fileSystem) == identity {
             fileSystem.unlinkat(AT_FDCWD, name, 0)
         }
     }

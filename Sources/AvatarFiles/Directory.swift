@@ -78,6 +78,18 @@ package final class Directory: Sendable {
         seen.forgetAll()
     }
 
+    /// Makes all files, folders and names on the file systems of `directories` durable: one `syncfs` per file system.
+    package static func synchronizeFileSystems(of directories: [Directory]) throws(SystemCallError) {
+        var done: Set<dev_t> = []
+        for directory in directories {
+            let status = try directory.fileSystem.status(of: directory.descriptor, named: directory.path)
+            guard done.insert(status.st_dev).inserted else { continue }
+            guard directory.fileSystem.syncfs(directory.descriptor) == 0 else {
+                throw SystemCallError("syncfs", directory.path)
+            }
+        }
+    }
+
     /// Whether the two-digit folder for digests that begin with `byte` exists and is not a symbolic link.
     ///
     /// A positive result is cached while the directory is open. A link can take the folder's place after any check, so

@@ -115,8 +115,11 @@ package struct StorePlaces: Sendable {
         throws(AvatarStoreError)
     {
         for file in files { try self.files(of: file.storageClass).rewrite(file.path) }
-        try caches.synchronizeFileSystem()
-        try documents.synchronizeFileSystem()
+        do throws(SystemCallError) {
+            try Directory.synchronizeFileSystems(of: [caches.root, documents.root])
+        } catch {
+            throw error.storeError
+        }
     }
 
     /// Checks, before a root is taken over, that it holds only what looks like a store's files.

@@ -124,7 +124,7 @@ package final class UnfinishedStore {
     /// - Throws: `notEmpty` if an index has appeared meanwhile; `diskFull`, `readOnly` or `storage`.
     package func finish() throws {
         do {
-            try synchronizeFileSystems()
+            try Directory.synchronizeFileSystems(of: opened)
             try synchronize(indexPath)
             // An index made meanwhile by another program would be unusable: the roots are claimed by this store.
             try place.requireNoIndex()
@@ -134,21 +134,6 @@ package final class UnfinishedStore {
             try synchronize(place.layout.indexDirectory)
         } catch let error as SystemCallError {
             throw error.storeError
-        }
-    }
-
-    /// Synchronizes each file system once: `syncfs` makes files, folders and names durable together.
-    private func synchronizeFileSystems() throws(SystemCallError) {
-        var done: Set<dev_t> = []
-        for directory in opened {
-            var information = stat()
-            guard fileSystem.fstat(directory.descriptor, &information) == 0 else {
-                throw SystemCallError("stat", directory.path)
-            }
-            guard done.insert(information.st_dev).inserted else { continue }
-            guard fileSystem.syncfs(directory.descriptor) == 0 else {
-                throw SystemCallError("syncfs", directory.path)
-            }
         }
     }
 

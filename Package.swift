@@ -72,6 +72,7 @@ let migrations = [
 ].map { Resource.embedInCode("\($0).sql") }
 
 let base: [Target.Dependency] = ["AvatarCore", "AvatarFoundation"]
+let front: [Target.Dependency] = ["AvatarFoundation", "AvatarStore"]
 let testing: [Target.Dependency] = [
     "AvatarCore", "AvatarDigest", "AvatarFiles", "AvatarFileSystem", "AvatarMaintenance", "AvatarProviders",
     "AvatarSQLite", "AvatarStore", "AvatarStoreTesting", "CAvatarTests", "ProgramRunning",
@@ -115,10 +116,9 @@ let package = Package(
     targets: [
         .target(name: "AvatarCore", dependencies: [httpTypes]),
         // For host programs that bring an origin client, a shared tier or a maker of renditions of their own.
-        .target(name: "AvatarProviders", dependencies: ["AvatarCore", httpTypes]),
+        .target(name: "AvatarProviders", dependencies: base.and([httpTypes])),
         // Queries, settings and reports of the work of operators. `AvatarMaintenance` re-exports them.
         .target(name: "AvatarReports", dependencies: ["AvatarCore"]),
-        // FoundationEssentials and the C library, re-exported to the modules that need them.
         .target(name: "AvatarFoundation"),
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         // SHA-256 and MD5, from CryptoKit or OpenSSL: all that the store needs of a cryptographic library.
@@ -152,7 +152,7 @@ let package = Package(
         // Changes index and files together: publishing, eviction, deletion, and what a dead process left.
         .target(
             name: "AvatarWriter",
-            dependencies: ["AvatarCore", "AvatarFiles", "AvatarFileSystem", "AvatarIndex", "AvatarReports", logging]
+            dependencies: base.and(["AvatarFiles", "AvatarFileSystem", "AvatarIndex", "AvatarReports", logging])
         ),
         // Decodes content codings of responses, although no request asks for one.
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
@@ -190,9 +190,9 @@ let package = Package(
             ])
         ),
         // Image types for application code: observable objects, decodable values and batches on one store.
-        .target(name: "AvatarFrontEnds", dependencies: ["AvatarPlaceholder", "AvatarStore", deque]),
+        .target(name: "AvatarFrontEnds", dependencies: front.and(["AvatarPlaceholder", deque])),
         // A separate product, because only it needs OpenCombine where the platform has no Combine.
-        .target(name: "AvatarPublisher", dependencies: ["AvatarStore", openCombine]),
+        .target(name: "AvatarPublisher", dependencies: front.and([openCombine])),
         .target(name: "AvatarContacts", dependencies: base.and(["AvatarDigest", "AvatarImages"])),
         // The pull reader of the system's libxml2.
         .target(name: "CAvatarXML", linkerSettings: loaded("xml2")),
@@ -219,10 +219,10 @@ let package = Package(
         // Makes renditions with the helper. It decodes nothing itself and links no decoder.
         .target(
             name: "AvatarRenditions",
-            dependencies: ["AvatarCore", "AvatarImages", "AvatarProviders", "CAvatarSystem"]
+            dependencies: base.and(["AvatarImages", "AvatarProviders", "CAvatarSystem"])
         ),
         // An HTTP origin on loopback and sample images, for tests and `avatars demo`. `AvatarStoreTesting` re-exports it.
-        .target(name: "AvatarLoopback", dependencies: nio),
+        .target(name: "AvatarLoopback", dependencies: nio.and(["AvatarFoundation"])),
         .target(
             name: "AvatarStoreTesting",
             dependencies: [

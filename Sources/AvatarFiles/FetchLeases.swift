@@ -1,13 +1,7 @@
 package import AvatarCore
 import AvatarDigest
 package import AvatarFileSystem
-import Synchronization
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import AvatarFoundation
 
 /// The leases that keep two processes from fetching the same key. A lease is a lock on one byte of a file in `staging`;
 /// the file stays empty and is never removed.
@@ -84,7 +78,7 @@ private final class LeaseFile: Sendable {
     /// The name of the file in `staging`.
     private let name: String
     /// Guards the descriptor and the counts together: locking a byte and counting it must be one step.
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Opens nothing yet: the file is created with its first lease.
     init(in staging: Directory, named name: String) {

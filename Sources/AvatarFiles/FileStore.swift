@@ -1,12 +1,6 @@
 package import AvatarCore
 import AvatarFileSystem
-import Synchronization
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import AvatarFoundation
 
 /// The files of one storage class: the root with the published files, and the staging folder in which files are
 /// written.
@@ -25,7 +19,7 @@ package final class FileStore: Sendable {
     /// The permissions of the two-digit folders.
     private let directoryMode: UInt32
     /// The two-digit folders whose own names are durable.
-    private let durableFolders = Mutex<Set<String>>([])
+    private let durableFolders = Locked<Set<String>>([])
 
     /// Opens the files of a storage class, and creates the holder's folder in `staging`.
     ///
@@ -76,13 +70,6 @@ package final class FileStore: Sendable {
             }
         } catch {
             throw error.storeError
-        }
-    }
-
-    /// Makes all files on the file system of the root durable (`syncfs`).
-    package func synchronizeFileSystem() throws(AvatarStoreError) {
-        guard fileSystem.syncfs(root.descriptor) == 0 else {
-            throw SystemCallError("syncfs", root.path).storeError
         }
     }
 

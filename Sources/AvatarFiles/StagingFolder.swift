@@ -1,12 +1,7 @@
 package import AvatarCore
 import AvatarFileSystem
+import AvatarFoundation
 import Synchronization
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
 
 /// The files of one storage class that are being written: a folder of this holder's in the staging folder that all
 /// holders share, and the downloads that are kept until they are resumed.
@@ -30,7 +25,7 @@ package final class StagingFolder: Sendable {
     /// Numbers the files.
     private let counter = Atomic<UInt64>(0)
     /// Locked while a file is begun, because a file begun after `end()` would be in a folder without a holder.
-    private let hasEnded = Mutex(false)
+    private let hasEnded = Locked(false)
 
     /// Creates the folder of `holder` in `shared`.
     ///

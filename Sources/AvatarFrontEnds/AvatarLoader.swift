@@ -1,6 +1,6 @@
+import AvatarFoundation
 public import AvatarStore
 public import Observation
-import Synchronization
 
 /// An observable download of one image: it reports progress and previews, and can be cancelled and resumed.
 ///
@@ -186,13 +186,13 @@ private final class LoadFeed: Sendable {
         var scanner: PreviewScanner?
     }
 
-    private let state: Mutex<State>
+    private let state: Locked<State>
     /// Signals a new update. Signals that the loader has not yet consumed merge into one.
     let news: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
 
     init(wantsPreviews: Bool) {
-        state = Mutex(State(scanner: wantsPreviews ? PreviewScanner() : nil))
+        state = Locked(State(scanner: wantsPreviews ? PreviewScanner() : nil))
         (news, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 

@@ -1,6 +1,6 @@
+import AvatarFoundation
 public import AvatarStore
 import DequeModule
-import Synchronization
 
 /// Fetches images before they are shown, a few at a time and with the lowest priority, so every other read goes first.
 ///
@@ -97,7 +97,7 @@ private final class PrefetchWork: Sendable {
     private let store: AvatarStore
     private let limit: Int
     private let rendition: Rendition?
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     init(store: AvatarStore, limit: Int, rendition: Rendition?) {
         (self.store, self.limit, self.rendition) = (store, limit, rendition)

@@ -1,11 +1,11 @@
+import AvatarFoundation
 public import AvatarStore
-import Synchronization
 
 /// A place that shows one image at a time, such as a reused row of a list.
 ///
 /// The row owns its target. When the row is released, so is the target, and its binding ends.
 public final class AvatarTarget: Sendable {
-    private let binding = Mutex<FutureBinding?>(nil)
+    private let binding = Locked<FutureBinding?>(nil)
 
     /// A target without a binding.
     public init() {}
@@ -35,7 +35,7 @@ final class FutureBinding: Sendable {
         var task: Task<Void, Never>?
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Whether the binding has ended, so that its closure must not be called.
     var isOver: Bool { state.withLock { $0.isOver } }

@@ -1,6 +1,6 @@
+import AvatarFoundation
 public import AvatarStore
 import DequeModule
-import Synchronization
 
 #if canImport(Darwin)
 import Dispatch
@@ -32,12 +32,12 @@ public final class MemoryCache: Sendable {
     /// The cache that the front ends use by default.
     public static let shared = MemoryCache()
 
-    private let state: Mutex<RecentImages>
-    private let pressure = Mutex<MemoryPressure?>(nil)
+    private let state: Locked<RecentImages>
+    private let pressure = Locked<MemoryPressure?>(nil)
 
     /// An empty cache with `limits`.
     public init(limits: Limits = Limits()) {
-        state = Mutex(RecentImages(limits: limits))
+        state = Locked(RecentImages(limits: limits))
         pressure.withLock { $0 = MemoryPressure { [weak self] in self?.removeAll() } }
     }
 

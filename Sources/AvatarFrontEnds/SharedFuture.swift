@@ -1,5 +1,5 @@
+import AvatarFoundation
 import AvatarStore
-import Synchronization
 
 /// The state that all copies of a ``FutureAvatar`` share: its store, its fetch, its error and its binding.
 final class SharedFuture: Sendable {
@@ -10,7 +10,7 @@ final class SharedFuture: Sendable {
     private let rendition: Rendition?
     /// The running fetch. Copies that ask meanwhile join it.
     let flights = FlightTable<AvatarImage>()
-    private let state: Mutex<State>
+    private let state: Locked<State>
 
     private struct State {
         var store: AvatarStore?
@@ -32,7 +32,7 @@ final class SharedFuture: Sendable {
     ) {
         (self.url, self.cache, self.retry) = (url, cache, retry)
         (self.placeholder, self.rendition) = (placeholder, rendition)
-        state = Mutex(State(store: store))
+        state = Locked(State(store: store))
     }
 
     /// Adopts `store` if the future has none yet, and returns the store of the future.
@@ -82,16 +82,8 @@ final class SharedFuture: Sendable {
         }
     }
 
-    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-    @inline(never)
     private func note(_ error: AvatarStoreError?) {
         state.withLock { $0.error = error }
-    }
-
-    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-    @inline(never)
-    private func keep(_ image: AvatarImage) {
-        state.withLock { $0.image = image }
     }
 
     /// The current content, without starting a fetch.
@@ -158,7 +150,7 @@ final class SharedFuture: Sendable {
             return image
         case .none:
             let image = try await store.avatar(for: key, options: options(.transient))
-            keep(image)
+            state.withLock { $0.image = image }
             return image
         }
     }

@@ -47,7 +47,7 @@ package final class AvatarIndex: Sendable {
     /// Whether a synchronization of the log failed, and the log was not written again since.
     private let isLogDoubtful = Atomic(false)
     /// The header of the WAL as the write connection maps it; `nil` until the first write that needs it.
-    private let writerWALIndex = Mutex<WALIndex?>(nil)
+    private let writerWALIndex = Locked<WALIndex?>(nil)
 
     /// Opens the index at `path` for reading and writing; makes it, or brings its schema up to date.
     ///

@@ -1,5 +1,5 @@
+import AvatarFoundation
 import NIOCore
-import Synchronization
 
 extension LoopbackOrigin {
     /// A response: status, header fields and body, when it is sent and how it goes over the wire.
@@ -169,7 +169,7 @@ extension LoopbackOrigin {
 extension LoopbackOrigin {
     /// Holds responses back until the test opens it. Unlike a delay, it needs no guess about how long the test takes.
     public final class Gate: Sendable {
-        private let state = Mutex(false)
+        private let state = Locked(false)
 
         /// A closed gate.
         public init() {}

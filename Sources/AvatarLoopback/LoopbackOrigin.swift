@@ -1,7 +1,7 @@
+import AvatarFoundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import Synchronization
 
 /// A real HTTP/1.1 server on the loopback interface whose responses a test sets: images with validators, errors, and
 /// the many ways in which a server or a network misbehaves.
@@ -24,14 +24,14 @@ public final class LoopbackOrigin: Sendable {
     public let host: String
 
     /// Shared by the callers and the event loops of the connections.
-    let state: Mutex<OriginState>
+    let state: Locked<OriginState>
     /// Makes the response for a path without one of its own.
     private let respond: (@Sendable (Request) -> Response)?
 
     private init(host: String, port: Int, respond: (@Sendable (Request) -> Response)?) {
         self.host = host
         self.respond = respond
-        state = Mutex(OriginState(port: port))
+        state = Locked(OriginState(port: port))
     }
 
     // MARK: - Starting and stopping

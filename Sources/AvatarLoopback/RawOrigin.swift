@@ -1,12 +1,6 @@
+import AvatarFoundation
 import NIOCore
 import NIOPosix
-import Synchronization
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
 
 /// A server on loopback that records the first line of each request byte for byte, and responds with any bytes. Unlike a
 /// `LoopbackOrigin`, it can keep a connection open after bytes that are no HTTP, and send bytes that no request asked for.
@@ -35,7 +29,7 @@ package final class RawOrigin: Sendable {
     fileprivate let greeting: [UInt8]
     fileprivate let repliesPerConnection: Int
     fileprivate let respond: @Sendable (_ target: String) -> Reply
-    fileprivate let state = Mutex(State())
+    fileprivate let state = Locked(State())
 
     private init(
         _ greeting: [UInt8],

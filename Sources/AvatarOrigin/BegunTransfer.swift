@@ -1,6 +1,6 @@
 import AvatarCore
+import AvatarFoundation
 import AvatarProviders
-import Synchronization
 
 /// A request whose first hop is under way. Redirects are followed only by `finish`.
 final class BegunTransfer: BegunRequest {
@@ -17,7 +17,7 @@ final class BegunTransfer: BegunRequest {
     private let origin: HTTPOrigin
     /// The request as the store passed it.
     private let request: OriginRequest
-    private let state = Mutex(State.lookingUp(nil))
+    private let state = Locked(State.lookingUp(nil))
 
     /// Begins `request`, and calls `arrival` once. If the addresses of its host are not known, a task looks them up first.
     init(

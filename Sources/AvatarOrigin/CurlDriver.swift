@@ -1,14 +1,8 @@
 import AvatarCore
+import AvatarFoundation
 import AvatarOriginRules
 import CAvatarCurl
 import CAvatarSystem
-import Synchronization
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
 
 /// The way to the engine's thread: an inbox for commands, and the start and the end of the thread.
 ///
@@ -67,10 +61,10 @@ final class CurlDriver: Sendable {
     let settings: EngineSettings
     private let makeThread: ThreadMaker
     private let wake: Waker
-    private let state = Mutex(State())
+    private let state = Locked(State())
     /// The engine of the thread; `nil` without a running one. A lock of its own, which may be taken within that of the state: the
     /// thread that is woken takes the state at once.
-    private let engine = Mutex<Engine?>(nil)
+    private let engine = Locked<Engine?>(nil)
 
     /// A driver without a thread.
     init(_ settings: EngineSettings, makeThread: @escaping ThreadMaker, wake: @escaping Waker) {

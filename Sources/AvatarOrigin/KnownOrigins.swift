@@ -1,6 +1,6 @@
 import AvatarCore
+import AvatarFoundation
 import AvatarOriginRules
-import Synchronization
 
 /// The facts that a client knows of an origin from its URL and the settings, which do not change. Requests of a sync mostly go to few
 /// origins, and parsing the host again for each request costs a tenth of its processor time.
@@ -21,7 +21,7 @@ final class KnownOrigins: Sendable {
 
     private let proxies: ProxySettings
     private let hostGuard: HostGuard
-    private let known = Mutex<[String: Facts]>([:])
+    private let known = Locked<[String: Facts]>([:])
 
     /// No origins, for a client with these settings.
     init(_ proxies: ProxySettings, _ hostGuard: HostGuard) {

@@ -1,8 +1,8 @@
 import AvatarCore
+import AvatarFoundation
 import AvatarOriginRules
 import AvatarProviders
 import HTTPTypes
-import Synchronization
 
 /// One HTTP request and its response. Tasks ask it for the body; the engine's thread fills it.
 ///
@@ -39,7 +39,7 @@ final class Transfer: Sendable {
     /// Called on the engine's thread before each HTTP request is sent.
     let willSend: @Sendable () -> Void
     private let driver: CurlDriver
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// A transfer that `start` or `answer` begins.
     init(_ hop: Hop, on driver: CurlDriver, willSend: @escaping @Sendable () -> Void) {

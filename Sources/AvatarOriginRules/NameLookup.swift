@@ -1,6 +1,6 @@
 package import AvatarCore
+import AvatarFoundation
 import CAvatarSystem
-import Synchronization
 
 /// Looks up the addresses of host names, on threads of its own. Callers that want the same name share one lookup, and
 /// results are cached for a short time.
@@ -18,7 +18,7 @@ package final class NameLookup: Sendable {
     }
 
     private let resolver: Resolver
-    private let state = Mutex(LookupTable())
+    private let state = Locked(LookupTable())
 
     /// A lookup that asks `resolver`.
     package init(_ resolver: Resolver) {
@@ -65,8 +65,6 @@ package final class NameLookup: Sendable {
         return true
     }
 
-    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-    @inline(never)
     private func hasAnswer(since time: ContinuousClock.Instant) -> Bool {
         state.withLock { $0.hasAnswer(since: time) }
     }

@@ -1,4 +1,4 @@
-import Synchronization
+import AvatarFoundation
 
 /// A request that a task of its own sends, for an `OriginClient` whose transport is async.
 ///
@@ -65,7 +65,7 @@ package final class AwaitedArrival<Value: Sendable>: Sendable {
         case over(Result<Value, any Error>)
     }
 
-    private let state = Mutex(State.open)
+    private let state = Locked(State.open)
 
     /// An arrival that `resume` will deliver.
     package init() {}

@@ -1,4 +1,5 @@
 #if canImport(Combine)
+import AvatarFoundation
 public import AvatarStore
 public import Combine
 #if canImport(FoundationEssentials)
@@ -17,7 +18,6 @@ public import OpenCombine
 #endif
 
 #if canImport(Combine) || OpenCombine
-import Synchronization
 
 /// A Combine publisher of one image: its local file and the header fields of its response.
 ///
@@ -149,14 +149,11 @@ private final class AvatarSubscription: Subscription, Sendable {
         }
     }
 
-    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-    @inline(never)
     private func subscriber() -> Receiver? {
         state.withLock { $0.subscriber }
     }
 
     /// Returns the subscriber at the first call, which ends the subscription, and `nil` afterwards.
-    @inline(never)
     private func takeSubscriber() -> Receiver? {
         state.withLock { state in
             defer { state.subscriber = nil }
@@ -170,7 +167,7 @@ private final class AvatarSubscription: Subscription, Sendable {
 /// It makes a non-`Sendable` subscriber usable from several threads. That is safe: Combine requires subscribers to
 /// accept signals on any thread, one at a time, and this class sends them so.
 private final class UncheckedState<Value>: @unchecked Sendable {
-    private let lock = Mutex(())
+    private let lock = Locked(())
     private var value: Value
 
     init(_ value: Value) {

@@ -1,6 +1,6 @@
 import AvatarCore
+import AvatarFoundation
 import AvatarProviders
-import Synchronization
 
 /// A rendition to make, and the task that waits for it.
 final class DecoderJob: Sendable {
@@ -19,7 +19,7 @@ final class DecoderJob: Sendable {
     let request: [UInt8]
     /// The caller's descriptor. It is open while the task waits.
     private let descriptor: Int32
-    private let state = Mutex(State.new)
+    private let state = Locked(State.new)
 
     /// A rendition of the picture in `descriptor`.
     init(_ rendition: Rendition, request: [UInt8], descriptor: Int32) {

@@ -1,20 +1,20 @@
 import AvatarCore
+import AvatarFoundation
 import AvatarProviders
 import CAvatarSystem
 import Dispatch
-import Synchronization
 
 /// A thread that runs one helper at a time.
 final class DecoderWorker: Sendable {
     private let workers: DecoderWorkers
     /// The next job, until the thread takes it.
-    private let job: Mutex<DecoderJob?>
+    private let job: Locked<DecoderJob?>
     private let alarm = DispatchSemaphore(value: 0)
 
     /// A thread that begins with `job`.
     init(_ workers: DecoderWorkers, first job: DecoderJob) {
         self.workers = workers
-        self.job = Mutex(job)
+        self.job = Locked(job)
     }
 
     /// Starts the thread. Returns 0 or an errno.

@@ -1,8 +1,8 @@
 import AvatarCore
+import AvatarFoundation
 import AvatarProviders
 import CAvatarSystem
 import Dispatch
-import Synchronization
 
 /// The threads of a pool, and the jobs waiting for a thread.
 ///
@@ -35,7 +35,7 @@ final class DecoderWorkers: Sendable {
     /// The limits of each helper.
     let limits: Limits
     private let most: Int
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// No threads yet, and at most `most` of them later.
     init(most: Int, limits: Limits, program: @escaping @Sendable () -> DecoderProgram) {

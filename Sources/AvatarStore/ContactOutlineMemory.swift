@@ -1,6 +1,6 @@
 import AvatarCore
+import AvatarFoundation
 import AvatarIndex
-import Synchronization
 
 /// The last outline of the contacts of a store, until it has to be made again.
 package final class ContactOutlineMemory: Sendable {
@@ -12,7 +12,7 @@ package final class ContactOutlineMemory: Sendable {
         let cost: Duration
     }
 
-    private let held = Mutex<Held?>(nil)
+    private let held = Locked<Held?>(nil)
 
     /// An outline that takes longer is not made again with each change.
     private static let mostCost = Duration.milliseconds(20)

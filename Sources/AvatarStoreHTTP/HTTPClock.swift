@@ -1,6 +1,5 @@
 import AvatarCore
 import AvatarFoundation
-import Synchronization
 
 /// The value of the Date field (RFC 9110 section 6.6.1), made once per second.
 enum HTTPClock {
@@ -9,7 +8,7 @@ enum HTTPClock {
         var text = ""
     }
 
-    private static let made = Mutex(Made())
+    private static let made = Locked(Made())
 
     /// The present time.
     static var date: String {

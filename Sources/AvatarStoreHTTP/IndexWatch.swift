@@ -1,5 +1,5 @@
+import AvatarFoundation
 import AvatarStore
-import Synchronization
 
 /// Notices that the index of a store was moved, replaced or upgraded under the server. Reads would go on from the old file
 /// for ever, because it is open. With each check it reads the setting that lets metadata out.
@@ -9,7 +9,7 @@ final class IndexWatch: Sendable {
 
     private let store: AvatarStore
     /// When the last check was made that found the index in its place, and the setting at that time.
-    private let checked = Mutex<(time: ContinuousClock.Instant, servesMetadata: Bool)?>(nil)
+    private let checked = Locked<(time: ContinuousClock.Instant, servesMetadata: Bool)?>(nil)
 
     init(_ store: AvatarStore) {
         self.store = store

@@ -1,6 +1,6 @@
 import AvatarCore
 import AvatarDigest
-import Synchronization
+import AvatarFoundation
 
 /// The browsers that are logged in, and the clients that gave wrong tokens. All of it is in memory: a server that starts again asks
 /// for the token again.
@@ -24,7 +24,7 @@ final class Sessions: Sendable {
         var failures: [String: Failures] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// The time after which a browser has to log in again, in seconds.
     static let lifetime: Int64 = 7 * 86_400

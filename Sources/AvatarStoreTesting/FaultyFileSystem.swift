@@ -1,6 +1,5 @@
 package import AvatarFileSystem
 package import AvatarFoundation
-import Synchronization
 
 /// The real file system, in which a test makes single calls fail.
 package final class FaultyFileSystem: ForwardingFileSystem {
@@ -30,11 +29,11 @@ package final class FaultyFileSystem: ForwardingFileSystem {
 
     package let real = LocalFileSystem()
     /// The paths by which the open files were opened, for the calls that have a descriptor only.
-    private let paths = Mutex<[Int32: String]>([:])
-    private let faults = Mutex<[Call: Fault]>([:])
-    private let counts = Mutex<[Call: Int]>([:])
-    private let failures = Mutex(0)
-    private let interruptions = Mutex<[Call: @Sendable () -> Void]>([:])
+    private let paths = Locked<[Int32: String]>([:])
+    private let faults = Locked<[Call: Fault]>([:])
+    private let counts = Locked<[Call: Int]>([:])
+    private let failures = Locked(0)
+    private let interruptions = Locked<[Call: @Sendable () -> Void]>([:])
 
     /// Makes a file system in which every call succeeds.
     package init() {}

@@ -1,13 +1,13 @@
+import AvatarFoundation
 public import AvatarStore
-import Synchronization
 
 /// A clock that stands still until a test moves it.
 public final class ManualClock: WallClock {
-    private let time: Mutex<Timestamp>
+    private let time: Locked<Timestamp>
 
     /// Makes a clock that shows `time`. Default: 2026-01-01T00:00:00Z.
     public init(_ time: Timestamp = Timestamp(milliseconds: 1_767_225_600_000)) {
-        self.time = Mutex(time)
+        self.time = Locked(time)
     }
 
     /// The current time of the clock.

@@ -1,6 +1,6 @@
+import AvatarFoundation
 package import AvatarProviders
 import AvatarStore
-import Synchronization
 
 /// Makes valid PNG files without decoding the original, to test the store without decoders. The bytes depend on the rendition.
 package final class SampleMaker: RenditionMaker {
@@ -8,7 +8,7 @@ package final class SampleMaker: RenditionMaker {
     /// The number of renditions made.
     package var count: Int { made.withLock { $0 } }
 
-    private let made = Mutex(0)
+    private let made = Locked(0)
     private let byteCount: Int
     private let before: @Sendable (_ count: Int) async throws -> Void
 

@@ -1,4 +1,5 @@
 package import AvatarCore
+import AvatarFoundation
 package import AvatarIndex
 import Dispatch
 import Synchronization
@@ -33,13 +34,13 @@ package final class AccessRecorder: Sendable {
     /// A part of the files used since the last write. The hit of each holds its time. There are 32 shards, so that
     /// threads seldom contend for one lock.
     private final class Shard: Sendable {
-        let used = Mutex<[(fileID: Int64, hit: IndexHit)]>([])
+        let used = Locked<[(fileID: Int64, hit: IndexHit)]>([])
     }
 
     private let clock: any WallClock
     private let shards = (0..<shardCount).map { _ in Shard() }
     /// Times that could not be written, in microseconds, by file id.
-    private let unwritten = Mutex<[Int64: Int64]>([:])
+    private let unwritten = Locked<[Int64: Int64]>([:])
     /// The number of files used since the last write.
     private let count = Atomic(0)
     /// The latest time given out, in microseconds.
@@ -51,7 +52,7 @@ package final class AccessRecorder: Sendable {
     /// `false` until a writer is connected: until then no times are gathered.
     private let isGathering = Atomic(false)
     /// Asks the writer to write the times.
-    private let flush = Mutex<(@Sendable () -> Void)?>(nil)
+    private let flush = Locked<(@Sendable () -> Void)?>(nil)
 
     package init(clock: any WallClock) {
         self.clock = clock

@@ -68,6 +68,12 @@ struct ArchitectureTests {
         }
     }
 
+    /// The compiler may unlock an inlined `Mutex` on another thread; see `Locked`.
+    @Test func noSourceUsesMutex() throws {
+        let users = try Page.all(in: "Sources").filter { $0.path.hasSuffix(".swift") && $0.text.contains(/Mutex[<(]/) }
+        #expect(users.map(\.path) == ["Sources/AvatarFoundation/Locked.swift"])
+    }
+
     /// The first rule on the page.
     @Test func indexFilesAndOriginAreIndependent() async throws {
         let worlds = ["AvatarIndex", "AvatarFiles", "AvatarOrigin"]

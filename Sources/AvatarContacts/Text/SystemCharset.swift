@@ -1,6 +1,5 @@
-import Synchronization
-
 #if canImport(FoundationEssentials)
+import AvatarFoundation
 import Glibc
 #else
 import Foundation
@@ -63,14 +62,14 @@ enum SystemCharset: String {
 /// A converter of the C library to UTF-8. It has a state, so one thread uses it at a time.
 private final class Converter: Sendable {
     /// The address of the open converter; `nil` if the system has none for the charset.
-    private let descriptor: Mutex<UInt?>
+    private let descriptor: Locked<UInt?>
     let isOpen: Bool
 
     init(_ charset: SystemCharset) {
         // The failure is an address too, of no memory.
         let opened = UInt(bitPattern: iconv_open("UTF-8", charset.rawValue))
         isOpen = opened != .max
-        descriptor = Mutex(isOpen ? opened : nil)
+        descriptor = Locked(isOpen ? opened : nil)
     }
 
     deinit {

@@ -1,12 +1,7 @@
 import AvatarCore
+import AvatarFoundation
 import Dispatch
 import Synchronization
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
 
 /// Hits kept in memory: an entry that was looked up before is found again without SQLite.
 ///
@@ -55,7 +50,7 @@ final class HitCache: Sendable {
     /// A shard behind its mutex.
     private final class Lock: Sendable {
         /// The hits of this lock. A class, because an array cannot hold a mutex itself.
-        let shard = Mutex(Shard())
+        let shard = Locked(Shard())
     }
 
     /// The shards, by the last bits of the hash of a key.

@@ -1,7 +1,6 @@
 import AvatarCore
 import AvatarFileSystem
 import AvatarFoundation
-import Synchronization
 
 /// The file of an index, as the file system knows it.
 enum IndexFile {
@@ -12,7 +11,7 @@ enum IndexFile {
     static let openingTimeoutSeconds = 30
 
     /// One index is made at a time in this process, see `make`.
-    private static let making = Mutex(())
+    private static let making = Locked(())
 
     /// Makes an empty file with the permission bits `mode`, unless there is one. SQLite would make it with wider
     /// permissions; the files that SQLite makes beside it get those of the file.

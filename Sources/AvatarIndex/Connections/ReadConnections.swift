@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarFileSystem
+import AvatarFoundation
 import Dispatch
 import Synchronization
 
@@ -132,7 +133,7 @@ final class ReadConnections: Sendable {
     /// One connection and its lock.
     private final class Slot: Sendable {
         /// The connection; `nil` until its first use and after closing. The lock is held for a whole read.
-        let connection: Mutex<ReadConnection?>
+        let connection: Locked<ReadConnection?>
         /// Whether a thread holds the lock. Only a hint: the value may be stale.
         let isInUse = Atomic(false)
         /// Whether a release of the snapshot is scheduled.
@@ -144,7 +145,7 @@ final class ReadConnections: Sendable {
         init(_ connection: ReadConnection? = nil) {
             // The caller gives it away: from now on it is only reached through the lock.
             nonisolated(unsafe) let given = connection
-            self.connection = Mutex(given)
+            self.connection = Locked(given)
         }
 
         /// Releases the connection's snapshot in ten milliseconds, even if it is in use again by then.

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarFoundation
 import AvatarSQLite
 import Synchronization
 
@@ -20,7 +21,7 @@ final class Writer: Sendable {
     /// The connection, until `close` ends it.
     private nonisolated(unsafe) var state: State
     /// Locked while a caller uses the connection.
-    private let turn = Mutex(())
+    private let turn = Locked(())
     /// Whether the connection was opened.
     private let wasOpened: Atomic<Bool>
 

@@ -1,4 +1,4 @@
-import Synchronization
+import AvatarFoundation
 
 /// Passes elements from tasks to a reader, without a buffer: a sender waits until its element is taken.
 ///
@@ -27,13 +27,11 @@ package final class Handover<Element: Sendable, Failure: Error>: Sendable {
         var end: Result<Void, Failure>?
     }
 
-    // Functions that take the lock are not inlined into async functions; see CONTRIBUTING.md, "Locks".
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// A handover with no element.
     package init() {}
 
-    @inline(never)
     private func nextNumber() -> Int {
         state.withLock { state in
             state.lastNumber += 1
@@ -55,7 +53,6 @@ package final class Handover<Element: Sendable, Failure: Error>: Sendable {
     }
 
     /// Ends the handover. A reader gets `error`, and after that, as without an error, `nil`.
-    @inline(never)
     package func finish(throwing error: Failure? = nil) {
         let (senders, readers) = state.withLock { state -> ([Sender], [Reader]) in
             guard state.end == nil else { return ([], []) }
@@ -76,7 +73,6 @@ package final class Handover<Element: Sendable, Failure: Error>: Sendable {
     }
 
     /// Gives the element to a reader, or lets its sender wait for one.
-    @inline(never)
     private func offer(_ sender: Sender) {
         let reader = state.withLock { state -> Reader?? in
             // A task that was cancelled before has called `withdraw`, which did not find it.
@@ -91,7 +87,6 @@ package final class Handover<Element: Sendable, Failure: Error>: Sendable {
     }
 
     /// Ends the wait of a cancelled sender.
-    @inline(never)
     private func withdraw(_ number: Int) {
         let sender = state.withLock { state in
             state.senders.firstIndex { $0.number == number }.map { state.senders.remove(at: $0) }
@@ -115,7 +110,6 @@ package final class Handover<Element: Sendable, Failure: Error>: Sendable {
     }
 
     /// Gives the reader the element of a sender, or lets it wait for one.
-    @inline(never)
     private func take(_ reader: Reader) {
         let (sender, end) = state.withLock { state -> (Sender?, Result<Void, Failure>?) in
             guard !Task.isCancelled else { return (nil, .success(())) }
@@ -136,7 +130,6 @@ package final class Handover<Element: Sendable, Failure: Error>: Sendable {
     }
 
     /// Ends the wait of a cancelled reader.
-    @inline(never)
     private func leave(_ number: Int) {
         let reader = state.withLock { state in
             state.readers.firstIndex { $0.number == number }.map { state.readers.remove(at: $0) }

@@ -1,5 +1,5 @@
+import AvatarFoundation
 import Dispatch
-import Synchronization
 
 /// The deadline of a piece of work has passed.
 package struct DeadlinePassed: Error {}
@@ -29,7 +29,7 @@ package final class Deadlines: Sendable {
         let cancel: @Sendable () -> Void
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
     /// The queue of the timer. A global queue needs /proc (`avatar_run_tasks_without_proc`).
     private let queue = DispatchQueue(label: "avatars.deadlines")
 
@@ -80,8 +80,6 @@ package final class Deadlines: Sendable {
     }
 
     /// Removes the deadline `number`. Its action is not called any more, unless it is running.
-    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-    @inline(never)
     func remove(_ number: Int) {
         _ = state.withLock { $0.waiting.removeValue(forKey: number) }
     }

@@ -1,10 +1,10 @@
 import AvatarCore
 import AvatarFileSystem
 import AvatarFiles
+import AvatarFoundation
 import AvatarIndex
 import AvatarWriter
 import Logging
-import Synchronization
 
 /// The parts of a store that a fetch needs, and its limits. It is a class so that each job copies one reference.
 final class FetchEngine: Sendable {
@@ -26,7 +26,7 @@ final class FetchEngine: Sendable {
     /// Receives reports about leases.
     let logger: Logger
     /// The words for `jitter`.
-    private let random = Mutex(RandomWords())
+    private let random = Locked(RandomWords())
 
     /// The engine of a store for fetches with `fetcher`.
     init(

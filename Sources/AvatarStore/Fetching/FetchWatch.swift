@@ -1,5 +1,5 @@
 package import AvatarCore
-import Synchronization
+import AvatarFoundation
 
 /// The progress of the fetch of one image.
 public struct FetchProgress: Hashable, Sendable {
@@ -30,7 +30,7 @@ package final class FetchWatch: Sendable {
 
     /// Receives the progress of the fetch.
     let report: Report
-    private let state: Mutex<State>
+    private let state: Locked<State>
 
     /// A watch whose priority replaces the one in the options.
     ///
@@ -38,7 +38,7 @@ package final class FetchWatch: Sendable {
     ///   - priority: the priority at first.
     ///   - report: receives the progress.
     package init(priority: FetchPriority, report: @escaping Report = { _, _ in }) {
-        state = Mutex(State(priority: priority))
+        state = Locked(State(priority: priority))
         self.report = report
     }
 
@@ -78,7 +78,7 @@ final class FetchProgressTable: Sendable {
         var reports: [AvatarKey: [Int: FetchWatch.Report]] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Adds a reader of the fetch of `key`. Returns the number for `remove`.
     func add(_ report: @escaping FetchWatch.Report, for key: AvatarKey) -> Int {
@@ -114,7 +114,7 @@ final class FetchWatching: Sendable {
 
     /// Registers a reader of `key`. The priority of its watch replaces the one in `options`.
     init(_ requests: RequestQueue, _ progress: FetchProgressTable, key: AvatarKey, options: FetchOptions) {
-        let wish = requests.newWish()
+        let wish = requests.newNumber()
         guard let watch = options.watch else {
             requests.wish(wish, for: key, options.priority)
             end = { requests.wish(wish, for: key, nil) }

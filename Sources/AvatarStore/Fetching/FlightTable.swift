@@ -1,5 +1,5 @@
 package import AvatarCore
-import Synchronization
+import AvatarFoundation
 
 /// Coalesces fetches: one fetch per key at a time, for any number of readers.
 ///
@@ -36,7 +36,7 @@ package final class FlightTable<Value: Sendable>: Sendable {
         }
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// A table without a fetch.
     package init() {}

@@ -1,6 +1,6 @@
 import AvatarCore
+import AvatarFoundation
 package import AvatarProviders
-import Synchronization
 
 #if HTTPOrigin
 import AvatarOrigin
@@ -11,7 +11,7 @@ package final class OriginHolder: Sendable {
     private let configuration: StoreConfiguration
     #if HTTPOrigin
     /// The client that this holder made; `nil` before its first use and after `shutdown`.
-    private let own = Mutex<HTTPOrigin?>(nil)
+    private let own = Locked<HTTPOrigin?>(nil)
     #endif
 
     /// A holder without a client. The first fetch makes one, so a store without fetches starts none.

@@ -1,5 +1,5 @@
 import AvatarCore
-import Synchronization
+import AvatarFoundation
 
 /// The requests of a store: its scheduler, the readers that wait, and the sync to wake.
 final class RequestQueue: Sendable {
@@ -15,11 +15,11 @@ final class RequestQueue: Sendable {
 
     /// The moment from which the times of the scheduler count.
     private let origin = ContinuousClock.now
-    private let state: Mutex<State>
+    private let state: Locked<State>
 
     /// A queue for at most `total` requests at once, and at most `perHost` to one host; `nil` to find out what a host bears.
     init(total: Int, perHost: Int?) {
-        state = Mutex(State(scheduler: RequestScheduler(total: total, perHost: perHost)))
+        state = Locked(State(scheduler: RequestScheduler(total: total, perHost: perHost)))
     }
 
     private var now: Duration { ContinuousClock.now - origin }
@@ -61,7 +61,7 @@ final class RequestQueue: Sendable {
         isProbe: Bool
     ) async throws -> HostTurn {
         let number = newNumber()
-        defer { forgetCancellation(of: number) }
+        defer { state.withLock { _ = $0.cancelled.remove(number) } }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let isCancelled = change { state, _ in
@@ -81,15 +81,8 @@ final class RequestQueue: Sendable {
         }
     }
 
-    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-    @inline(never)
-    private func newNumber() -> Int { state.withLock { $0.scheduler.nextNumber() } }
-
-    // Not inlined into an async function, as above.
-    @inline(never)
-    private func forgetCancellation(of number: Int) {
-        state.withLock { _ = $0.cancelled.remove(number) }
-    }
+    /// A number for a reader, or for its wish.
+    func newNumber() -> Int { state.withLock { $0.scheduler.nextNumber() } }
 
     /// Ends the request of a reader; without a result, it was given up.
     private func end(_ turn: HostTurn, _ result: FetchResult?) {
@@ -115,8 +108,6 @@ final class RequestQueue: Sendable {
     }
 
     /// Changes the state, and resumes the readers that may begin afterwards: before the sync, which asks for places too.
-    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-    @inline(never)
     private func change<Result>(_ body: (inout State, Duration) -> sending Result) -> sending Result {
         let now = now
         var ready: [(reader: CheckedContinuation<HostTurn, any Error>, turn: HostTurn)] = []
@@ -138,13 +129,10 @@ final class RequestQueue: Sendable {
     /// Readers that wait.
     var waitingCount: Int { state.withLock { $0.scheduler.readerCount } }
 
-    /// A number for the wish of a reader that waits for a fetch.
-    func newWish() -> Int { newNumber() }
-
     /// Sets the priority that a reader wants for the image of `key`; `nil` withdraws the wish. The most urgent wish counts, even
     /// for a fetch that begins later.
     ///
-    /// - Parameter number: the reader's number, from `newWish`.
+    /// - Parameter number: the reader's number, from `newNumber`.
     func wish(_ number: Int, for key: AvatarKey, _ priority: FetchPriority?) {
         state.withLock { $0.scheduler.wish(number, for: key, priority) }
     }

@@ -1,5 +1,5 @@
 import AvatarCore
-import Synchronization
+import AvatarFoundation
 
 /// The images of cards at the servers of their sources, as a sync reads the cards. The operator has named these servers, so their
 /// addresses may be private. A URL there that another list names is judged as all others are.
@@ -7,7 +7,7 @@ final class ImagesAtSources: Sendable {
     /// The scheme and authority of each source's server, by the name of the source.
     private let origins: [String: String]
     /// The URLs of the images, by the scheme and authority of their servers.
-    private let pictures = Mutex<[String: FingerprintSet]>([:])
+    private let pictures = Locked<[String: FingerprintSet]>([:])
 
     /// No images yet; `nil` if none of `sources` has a server.
     init?(_ sources: [ContactSource]) {

@@ -1,6 +1,6 @@
 import AvatarCore
+import AvatarFoundation
 import AvatarReports
-import Synchronization
 
 /// The result of the first read of a contact list: the contacts that the list has more than once.
 ///
@@ -113,7 +113,7 @@ struct ListSurvey: Sendable {
 
 /// The survey of a list, shared by all walks over it.
 final class SharedSurvey: Sendable {
-    private let survey = Mutex<ListSurvey?>(nil)
+    private let survey = Locked<ListSurvey?>(nil)
 
     /// The survey; `nil` until the list has been read once.
     var found: ListSurvey? {

@@ -1,7 +1,7 @@
 import AvatarCore
 import AvatarFiles
+import AvatarFoundation
 import AvatarWriter
-import Synchronization
 
 /// Events received but not yet handled by a sync. Any thread may add one.
 ///
@@ -16,11 +16,9 @@ final class SyncInbox<Event: Sendable>: Sendable {
         var reader: CheckedContinuation<Void, Never>?
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Adds an event, and wakes the reader.
-    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-    @inline(never)
     func put(_ event: Event) {
         let reader = state.withLock { state in
             state.events.append(event)
@@ -52,8 +50,6 @@ final class SyncInbox<Event: Sendable>: Sendable {
 
     /// Takes all events into `events`, which is empty, without waiting. The arrays are exchanged, so that none has to grow again
     /// each time.
-    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-    @inline(never)
     func take(_ events: inout [Event]) {
         state.withLock { state in
             state.isRung = false

@@ -1,8 +1,8 @@
 import AvatarCore
+import AvatarFoundation
 import AvatarIndex
 package import AvatarProviders
 import Logging
-import Synchronization
 
 /// The shared tier is away, slow, full, or gave something else than it must. The store goes on without it.
 struct TierUnavailable: Error {}
@@ -50,7 +50,7 @@ final class TierGate: Sendable {
     private let logger: Logger
     /// The time for a call.
     private let callLimit: Duration
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// The shortest and the longest time for which the gate is closed.
     private static let shortestRest = Duration.seconds(30)
@@ -72,8 +72,6 @@ final class TierGate: Sendable {
     // MARK: Calls
 
     /// Whether calls are made.
-    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-    @inline(never)
     func isOpen(_ way: Way) -> Bool {
         state.withLock { $0.halves[way.rawValue].isOpen }
     }
@@ -153,8 +151,6 @@ final class TierGate: Sendable {
     /// Records a success.
     ///
     /// - Parameter isTimed: whether the duration of the call tells how fast the tier is. A large object takes its time.
-    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-    @inline(never)
     private func succeed(_ way: Way, _ began: ContinuousClock.Instant, isTimed: Bool) {
         let isTooSlow = state.withLock { state in
             state.isUsed = true
@@ -173,7 +169,6 @@ final class TierGate: Sendable {
     }
 
     /// Records that a reader did not wait for a call to end.
-    @inline(never)
     func noteSlowCall() {
         let isTooSlow = state.withLock { state in
             state.halves[Way.read.rawValue].slowCalls += 1
@@ -184,8 +179,6 @@ final class TierGate: Sendable {
 
     private static func text(_ time: Duration) -> String { "\(Int(time / .seconds(1))) seconds" }
 
-    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-    @inline(never)
     private func fail(_ ways: [Way], _ message: String) {
         state.withLock { state in
             for way in ways {
@@ -206,8 +199,6 @@ final class TierGate: Sendable {
     // MARK: Faults
 
     /// Records an object that is not as it must be, and passes it over.
-    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-    @inline(never)
     func refuse(_ message: String) {
         state.withLock { ($0.refusal, $0.isUsed) = ((message, clock.now()), true) }
         log("An object of the shared tier is not valid and is ignored.", message)
@@ -226,15 +217,11 @@ final class TierGate: Sendable {
     // MARK: Counts
 
     /// Changes the counts.
-    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-    @inline(never)
     package func count(_ change: (inout TierCounts) -> Void) {
         state.withLock { change(&$0.counts) }
     }
 
     /// Takes the counts since the last call, and the last failure; `nil` if the tier was not used.
-    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-    @inline(never)
     func takeUse() -> (counts: TierCounts, failure: (message: String, time: Timestamp)?)? {
         state.withLock { state in
             guard state.isUsed else { return nil }

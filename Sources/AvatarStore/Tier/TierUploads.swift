@@ -1,9 +1,9 @@
 import AvatarCore
 import AvatarFiles
+import AvatarFoundation
 import AvatarIndex
 import AvatarWriter
 import Logging
-import Synchronization
 
 /// Puts the answers of origins into the shared tier, behind the fetches: the queue is in the index, so a restart loses none.
 ///
@@ -30,7 +30,7 @@ final class TierUploads: Sendable {
     private let roots: StoredRoots
     private let writer: StoreWriter
     private let logger: Logger
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// The answers read at once, and those put at once.
     private static let pageSize = 256
@@ -51,8 +51,6 @@ final class TierUploads: Sendable {
 
     /// Keeps the claim of the answer for `key` until that is in the tier. After a restart it is forgotten: other machines wait
     /// until it ends, and the next check of the tier deletes the replaced record.
-    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-    @inline(never)
     func keep(_ claim: TierClaims.Held, of key: AvatarKey) {
         state.withLock { state in
             if state.claims.count < TierQueue.mostWaiting { state.claims[key] = claim }
@@ -60,8 +58,6 @@ final class TierUploads: Sendable {
     }
 
     /// Ends the claim of the answer for `key`, which the store did not keep.
-    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-    @inline(never)
     func giveUp(_ key: AvatarKey) {
         let hasClaim = state.withLock { state in
             guard let claim = state.claims.removeValue(forKey: key) else { return false }
@@ -75,8 +71,6 @@ final class TierUploads: Sendable {
     func hasWork() throws -> Bool { try index.hasTierWork() }
 
     /// Begins to empty the queue in the background, unless that is under way.
-    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-    @inline(never)
     func wake() {
         guard gate.isOpen(.write) else { return }
         state.withLock { state in
@@ -91,7 +85,7 @@ final class TierUploads: Sendable {
     /// - Throws: `CancellationError`; an error of the index.
     func drain() async throws {
         wake()
-        guard let task = task() else { return }
+        guard let task = state.withLock({ $0.task }) else { return }
         do {
             try await withTaskCancellationHandler {
                 try await task.value
@@ -105,17 +99,17 @@ final class TierUploads: Sendable {
 
     /// Ends the run that is under way.
     func stop() async {
-        guard let task = task() else { return }
+        guard let task = state.withLock({ $0.task }) else { return }
         task.cancel()
         _ = await task.result
     }
 
     /// Runs `body`, which erases objects, while nothing is put.
     func pausing<Result>(_ body: () async throws -> Result) async rethrows -> Result {
-        noteErasure(1)
+        state.withLock { $0.erasures += 1 }
         await stop()
         defer {
-            noteErasure(-1)
+            state.withLock { $0.erasures -= 1 }
             wake()
         }
         return try await body()
@@ -125,7 +119,7 @@ final class TierUploads: Sendable {
         do {
             while takeRing() { try await putAll() }
         } catch {
-            endRun()
+            state.withLock { $0.task = nil }
             if error is TierUnavailable { return }
             if !(error is CancellationError) {
                 logger.warning("answers for the shared tier wait", metadata: ["error": "\(error)"])
@@ -135,8 +129,6 @@ final class TierUploads: Sendable {
     }
 
     /// Whether to look at the queue again. If not, the run is over.
-    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-    @inline(never)
     private func takeRing() -> Bool {
         state.withLock { state in
             defer { state.isRung = false }
@@ -146,7 +138,7 @@ final class TierUploads: Sendable {
     }
 
     private func putAll() async throws {
-        while let claim = takeGivenClaim() { try await claims.end(claim) }
+        while let claim = state.withLock({ $0.given.popLast() }) { try await claims.end(claim) }
         var last: Int64 = 0
         while true {
             let page = try index.tierUploads(after: last, limit: Self.pageSize)
@@ -158,27 +150,6 @@ final class TierUploads: Sendable {
             let done = try await put(page, except: erased)
             try await finish(done)
         }
-    }
-
-    // MARK: State, for async functions
-
-    // Not inlined into them; see CONTRIBUTING.md, "Locks".
-
-    @inline(never)
-    private func task() -> Task<Void, any Error>? { state.withLock { $0.task } }
-
-    @inline(never)
-    private func endRun() { state.withLock { $0.task = nil } }
-
-    @inline(never)
-    private func noteErasure(_ difference: Int) { state.withLock { $0.erasures += difference } }
-
-    @inline(never)
-    private func takeGivenClaim() -> TierClaims.Held? { state.withLock { $0.given.popLast() } }
-
-    @inline(never)
-    private func takeClaim(of key: AvatarKey) -> TierClaims.Held? {
-        state.withLock { $0.claims.removeValue(forKey: key) }
     }
 
     // MARK: One page
@@ -218,7 +189,7 @@ final class TierUploads: Sendable {
 
     /// Puts an answer, if its entry still has it, and ends its claim.
     private func put(_ upload: TierUpload) async throws {
-        let claim = takeClaim(of: upload.entry.key)
+        let claim = state.withLock { $0.claims.removeValue(forKey: upload.entry.key) }
         do {
             try await put(upload, replacing: claim?.replaced)
         } catch {

@@ -1,6 +1,6 @@
+import AvatarFoundation
 import AvatarProviders
 import AvatarStore
-import Synchronization
 
 /// One check in progress: its client, an origin, and the ways to use and to judge them.
 final class ConformanceTrial: Sendable {
@@ -22,7 +22,7 @@ final class ConformanceTrial: Sendable {
     let origin: LoopbackOrigin
     private let check: String
     private let threads: TrialThreads
-    private let end: Mutex<(@Sendable () async throws -> Void)?>
+    private let end: Locked<(@Sendable () async throws -> Void)?>
 
     /// The trial of `subject` for `check`, whose tasks run on `threads`.
     init(
@@ -32,7 +32,7 @@ final class ConformanceTrial: Sendable {
         threads: TrialThreads
     ) {
         (self.check, self.origin, client, self.threads) = (check, origin, subject.client, threads)
-        end = Mutex(subject.shutDown)
+        end = Locked(subject.shutDown)
     }
 
     /// Shuts the client down, if it can be and has not been.
@@ -59,7 +59,7 @@ final class ConformanceTrial: Sendable {
         _ fields: HTTPFields = HTTPFields(),
         conditionalURL: String? = nil
     ) async throws -> Received {
-        let announced = Mutex(0)
+        let announced = Locked(0)
         let request = OriginRequest(url: url, fields: fields, conditionalURL: conditionalURL) {
             announced.withLock { $0 += 1 }
         }

@@ -1,6 +1,6 @@
+import AvatarFoundation
 import AvatarProviders
 import AvatarStore
-import Synchronization
 
 /// The requests as the origin receives them.
 extension OriginClientConformance {
@@ -41,7 +41,7 @@ extension OriginClientConformance {
         .required("announcement", "The client calls willSend before each request, redirects included.") { trial in
             trial.origin.setResponse(.redirect(to: "/b.png"), for: "/a.png")
             trial.origin.setResponse(.redirect(to: "/c.png"), for: "/b.png")
-            let early = Mutex(0)
+            let early = Locked(0)
             let request = OriginRequest(url: trial.origin.url("/a.png")) { [origin = trial.origin] in
                 early.withLock { $0 = max($0, origin.requestCount) }
             }
@@ -53,7 +53,7 @@ extension OriginClientConformance {
         },
         .required("result", "The client returns the result of receive, which it calls once.") { trial in
             trial.origin.setResponse(.redirect(to: "/b.png"), for: "/a.png")
-            let calls = Mutex(0)
+            let calls = Locked(0)
             let result = try await trial.client.send(OriginRequest(url: trial.origin.url("/a.png"))) { response in
                 calls.withLock { $0 += 1 }
                 return response.head.status

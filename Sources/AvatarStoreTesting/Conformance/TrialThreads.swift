@@ -1,7 +1,6 @@
 import AvatarFoundation
 import CAvatarSystem
 import Dispatch
-import Synchronization
 
 /// The threads of one check, so that a client that blocks or spins takes no thread of other tasks.
 ///
@@ -12,7 +11,7 @@ final class TrialThreads: TaskExecutor {
         var hasEnded = false
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
     private let available = DispatchSemaphore(value: 0)
     /// Enough for the requests that a check has in progress at once, if each blocks its thread.
     private static let count = 4

@@ -31,15 +31,15 @@ public final class SimulatedDisk: Sendable {
         case kills
     }
 
-    /// Asked and told before a call. A type of its own: a closure that is itself in a `Mutex` is wrapped once more by each
+    /// Asked and told before a call. A type of its own: a closure that is itself in a lock is wrapped once more by each
     /// look at it.
     private struct Hooks {
         var watcher: (@Sendable (Call, DiskImage) -> Void)?
         var faults: (@Sendable (Call) -> Fault?)?
     }
 
-    private let machine: Mutex<SimulatedMachine>
-    private let hooks = Mutex(Hooks())
+    private let machine: Locked<SimulatedMachine>
+    private let hooks = Locked(Hooks())
     /// The id of this boot of the simulated machine.
     package let bootID: BootID
 
@@ -57,7 +57,7 @@ public final class SimulatedDisk: Sendable {
     ///   - boot: the id of the boot in which `image` was taken, if the machine has gone on since and only processes have
     ///     died. Default: a machine that has started again.
     package init(_ image: DiskImage, capacity: Int = 1 << 30, boot: BootID? = nil) {
-        machine = Mutex(SimulatedMachine(image, capacity: capacity))
+        machine = Locked(SimulatedMachine(image, capacity: capacity))
         bootID = boot ?? BootID("simulated-\(Self.lastBoot.add(1, ordering: .relaxed).newValue)")
     }
 

@@ -10,7 +10,7 @@ package final class SimulatedProcess: FileSystem {
     package let root: String
     private let number: Int
     private static let lastNumber = Atomic<Int>(0)
-    private static let all = Mutex<[String: WeakProcess]>([:])
+    private static let all = Locked<[String: WeakProcess]>([:])
 
     private struct WeakProcess: Sendable {
         weak let process: SimulatedProcess?

@@ -401,7 +401,7 @@ final class SharedMemory: Sendable {
         var all: [UnsafeMutableRawPointer] = []
     }
 
-    private let regions = Mutex(Regions())
+    private let regions = Locked(Regions())
 
     deinit {
         for region in regions.withLock({ $0.all }) { region.deallocate() }

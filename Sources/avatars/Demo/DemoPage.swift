@@ -1,6 +1,5 @@
 import AvatarStore
 import AvatarFoundation
-import Synchronization
 
 /// The text of the demo, at most 80 columns wide, and the results of its claims.
 final class DemoPage {
@@ -221,7 +220,7 @@ final class DemoProgressLine: Sendable {
     /// The function that writes the text.
     private let output: @Sendable (TerminalText) -> Void
     /// The halves of the list that already have their line.
-    private let halvesShown = Mutex(0)
+    private let halvesShown = Locked(0)
 
     /// Writes nothing yet; `begin` draws the first bar.
     init(indent: String, isTerminal: Bool, output: @escaping @Sendable (TerminalText) -> Void) {

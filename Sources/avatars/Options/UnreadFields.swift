@@ -1,10 +1,10 @@
 import AvatarContacts
-import Synchronization
+import AvatarFoundation
 
 /// Contact lists of which something is not read. A field that seems to have the images has an unknown name, or the list has no field
 /// for images, or no column for ids and names. Each list is named once for each of these.
 final class UnreadFields: Sendable {
-    private let notes = Mutex<[Note]>([])
+    private let notes = Locked<[Note]>([])
 
     /// A warning about a list.
     private struct Note: Equatable {

@@ -3,7 +3,6 @@ import AvatarMaintenance
 import AvatarStore
 import Dispatch
 import AvatarFoundation
-import Synchronization
 
 /// Shows the progress of long work on standard error: one line that is redrawn on a terminal, lines at intervals in a
 /// log.
@@ -49,7 +48,7 @@ final class ProgressDisplay: Sendable {
     /// The zero of all times in `State`.
     private let started = ContinuousClock.now
     /// Shared by the work and by the timer's thread.
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// - Parameters:
     ///   - style: the value of `--progress`.

@@ -1,6 +1,5 @@
 import AvatarFoundation
 import Logging
-import Synchronization
 
 /// Prints warnings and errors of the server as messages of the program. A message that repeats within a minute is left out:
 /// a store that cannot be read would print it for each request.
@@ -32,7 +31,7 @@ struct ServerLog: LogHandler {
 
     /// The messages printed last.
     private final class Printed: Sendable {
-        private let times = Mutex<[String: ContinuousClock.Instant]>([:])
+        private let times = Locked<[String: ContinuousClock.Instant]>([:])
 
         /// Whether `text` was not printed for a minute; notes that it is printed now.
         func isDue(_ text: String) -> Bool {

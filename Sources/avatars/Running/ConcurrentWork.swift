@@ -1,5 +1,5 @@
+import AvatarFoundation
 import Dispatch
-import Synchronization
 
 /// Runs `work` on a Dispatch thread, for calls that may block for long, such as reading a pipe.
 ///
@@ -36,7 +36,7 @@ private final class Waiter<Value: Sendable>: Sendable {
     }
 
     /// A lock, because the thread of the work and a cancellation may deliver at once.
-    private let state = Mutex(State.idle)
+    private let state = Locked(State.idle)
 
     /// Resumes `continuation` with the result, now or once it arrives.
     func wait(_ continuation: CheckedContinuation<Value, any Error>) {

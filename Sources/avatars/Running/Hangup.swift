@@ -1,4 +1,4 @@
-import Synchronization
+import AvatarFoundation
 
 /// A command that reads its files again on SIGHUP. SIGHUP ends any other command.
 protocol ReloadingCommand {}
@@ -14,7 +14,7 @@ final class Hangup: Sendable {
         var isPending = false
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Calls the action, now or once it is known.
     func received() {

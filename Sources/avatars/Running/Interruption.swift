@@ -1,7 +1,6 @@
 import CAvatarSystem
 import Dispatch
 import AvatarFoundation
-import Synchronization
 
 /// Handles Ctrl-C (SIGINT) and SIGTERM: the first signal asks the work to stop cleanly, a later one ends the process at
 /// once.
@@ -21,7 +20,7 @@ final class Interruption: Sendable {
     }
 
     /// Shared by the signal handler's thread and by the task that asks for the exit status.
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Ignores SIGPIPE, so that writing to a closed pipe is an error instead of the end of the process.
     init() {

@@ -1,3 +1,4 @@
+import AvatarFoundation
 import AvatarStore
 import HummingbirdCore
 import NIOCore
@@ -23,8 +24,8 @@ final class OpenConnections: Sendable {
         var isClosed = false
     }
 
-    private let state = Mutex(State())
-    private let eventStreams = Mutex(0)
+    private let state = Locked(State())
+    private let eventStreams = Locked(0)
 
     /// The network of a client, whose connections are counted: its IPv4 address, or the first 64 bits of its IPv6 address, because a
     /// client has all addresses below them. `nil` for a peer on loopback or a Unix domain socket: a proxy has the connections of all
@@ -94,8 +95,7 @@ final class OpenConnections: Sendable {
     }
 
     private var count: Int {
-        // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-        @inline(never) get { state.withLock { $0.connections.count } }
+        state.withLock { $0.connections.count }
     }
 
     /// The most connections that are closed at once to make room.
@@ -126,15 +126,12 @@ final class OpenConnections: Sendable {
     }
 
     /// Gives back what `takeEventStream` took.
-    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-    @inline(never)
     func returnEventStream() {
         eventStreams.withLock { $0 -= 1 }
     }
 
     private var connections: [Connection] {
-        // Not inlined into an async function, as above.
-        @inline(never) get { state.withLock { Array($0.connections.values) } }
+        state.withLock { Array($0.connections.values) }
     }
 
     private var channels: [any Channel] { connections.map(\.channel) }

@@ -1,4 +1,4 @@
-import Synchronization
+import AvatarFoundation
 
 /// The pause between two syncs of a server, which can be ended early.
 final class SyncAlarm: Sendable {
@@ -8,7 +8,7 @@ final class SyncAlarm: Sendable {
         var hasRung = false
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Ends the present pause, or else the next one at its begin: the sync that runs now may have read the old lists.
     func ring() {
@@ -30,7 +30,7 @@ final class SyncAlarm: Sendable {
         } onCancel: {
             sleep.cancel()
         }
-        end()
+        state.withLock { $0 = State() }
     }
 
     private func begin(_ sleep: Task<Void, Never>) {
@@ -39,11 +39,5 @@ final class SyncAlarm: Sendable {
             return state.hasRung
         }
         if hasRung { sleep.cancel() }
-    }
-
-    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-    @inline(never)
-    private func end() {
-        state.withLock { $0 = State() }
     }
 }

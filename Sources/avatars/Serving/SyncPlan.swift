@@ -1,7 +1,7 @@
 import ArgumentParser
 import AvatarContacts
+import AvatarFoundation
 import AvatarStore
-import Synchronization
 
 /// One sync of a server: its lists and address books, and how they are synced.
 struct SyncPlan: Sendable {
@@ -19,17 +19,14 @@ struct SyncPlan: Sendable {
 
 /// The syncs of a server, which a signal replaces.
 final class SyncPlans: Sendable {
-    private let plans: Mutex<[SyncPlan]>
+    private let plans: Locked<[SyncPlan]>
 
     init(_ plans: [SyncPlan]) {
-        self.plans = Mutex(plans)
+        self.plans = Locked(plans)
     }
 
-    // Not inlined into an async function; see CONTRIBUTING.md, "Locks".
-    @inline(never)
     var all: [SyncPlan] { plans.withLock { $0 } }
 
-    @inline(never)
     func replace(by new: [SyncPlan]) {
         plans.withLock { $0 = new }
     }

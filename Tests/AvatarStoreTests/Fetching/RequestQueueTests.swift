@@ -45,7 +45,7 @@ struct RequestQueueTests {
                 }
                 try await waitUntil { queue.waitingCount == number }
             }
-            queue.wish(queue.newWish(), for: keys[3], .high)
+            queue.wish(queue.newNumber(), for: keys[3], .high)
             finish.finish()
             try await group.waitForAll()
         }

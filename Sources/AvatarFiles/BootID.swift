@@ -1,10 +1,5 @@
 import AvatarFileSystem
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import AvatarFoundation
 
 /// Identifies a boot of the operating system. Bytes that were written but not synchronized survive a killed process, but
 /// not a reboot; as long as the boot id is the same, they are still there.

@@ -1,12 +1,7 @@
 package import AvatarCore
 package import AvatarFileSystem
+import AvatarFoundation
 import Synchronization
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
 
 /// An open directory of the store. Closed with its last reference.
 package final class Directory: Sendable {

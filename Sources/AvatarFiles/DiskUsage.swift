@@ -1,10 +1,5 @@
 package import AvatarFileSystem
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import AvatarFoundation
 
 /// The disk usage of a file, or of all files below a folder. Missing files count as zero; symbolic links are not followed.
 ///

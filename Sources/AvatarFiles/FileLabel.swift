@@ -1,10 +1,5 @@
 import AvatarFileSystem
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import AvatarFoundation
 
 /// The extended attributes of a document, from which a lost index can be rebuilt.
 ///

@@ -1,11 +1,6 @@
 package import AvatarCore
 package import AvatarFileSystem
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import AvatarFoundation
 
 /// Files that a repair removes from the store but does not delete. They are kept in the folder `set-aside` beside the
 /// staging folder, for inspection by hand.

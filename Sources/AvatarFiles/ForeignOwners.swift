@@ -1,10 +1,5 @@
 package import AvatarFileSystem
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import AvatarFoundation
 
 /// The files and folders of a store that belong to another user than its index.
 package struct ForeignOwners {

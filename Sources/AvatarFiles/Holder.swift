@@ -1,11 +1,6 @@
 package import AvatarCore
 package import AvatarFileSystem
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import AvatarFoundation
 
 /// The identity of a process that has a store open: an exclusive `flock` on `staging/NAME.lock`, held until the store is
 /// closed.

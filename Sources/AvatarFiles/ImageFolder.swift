@@ -2,12 +2,6 @@ package import AvatarCore
 import AvatarFileSystem
 import AvatarFoundation
 
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
-
 /// A user's folder of images: an export writes one, an import reads one.
 ///
 /// Only files directly in the folder are read and written. No name leads out of it, and no symbolic link in it is

@@ -1,11 +1,6 @@
 package import AvatarCore
 package import AvatarFileSystem
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import AvatarFoundation
 
 /// The mark that ties a root to its store: a small file with the store's id, in the staging folder beside the root and
 /// named after it.

@@ -2,12 +2,6 @@ package import AvatarCore
 import AvatarFileSystem
 import AvatarFoundation
 
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
-
 /// A file without a name: no other process can open it, and the system reclaims it however this process ends.
 package final class ScratchFile: Sendable {
     /// The path that the file had, for messages.

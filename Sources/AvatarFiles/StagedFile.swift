@@ -1,13 +1,8 @@
 package import AvatarCore
 import AvatarDigest
 import AvatarFileSystem
+import AvatarFoundation
 package import AvatarImages
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
 
 /// A file that is being written in the staging folder. Its digest is computed along the way.
 ///

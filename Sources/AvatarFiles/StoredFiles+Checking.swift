@@ -1,12 +1,7 @@
 package import AvatarCore
 import AvatarDigest
 import AvatarFileSystem
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import AvatarFoundation
 
 /// Checks of the files on disk, for a verification and for repairs.
 extension StoredFiles {

@@ -1,11 +1,6 @@
 package import AvatarCore
 import AvatarFileSystem
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import AvatarFoundation
 
 /// Reads the published files of one root. Needs no holder, so that a read-only store can use it.
 package struct StoredFiles: Sendable {

@@ -1,15 +1,10 @@
+import AvatarFoundation
 import AvatarReports
 public import AvatarStore
 import AvatarCore
 import AvatarFileSystem
 import AvatarFiles
 import AvatarIndex
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
 
 /// The result of one check of `AvatarStore.diagnose(_:)`.
 public struct Diagnosis: Hashable, Sendable {

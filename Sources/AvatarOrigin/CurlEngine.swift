@@ -1,14 +1,9 @@
 import AvatarCore
+import AvatarFoundation
 import AvatarOriginRules
 import AvatarProviders
 import CAvatarCurl
 import HTTPTypes
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
 
 /// The transfers of one client, on the thread that owns libcurl's handles. Nothing of it is touched by another thread.
 ///

@@ -1,10 +1,5 @@
+import AvatarFoundation
 package import HTTPTypes
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
 
 /// Makes header fields of the bytes of a response head, whose lines are `name:value`.
 ///

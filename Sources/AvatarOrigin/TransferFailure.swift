@@ -1,13 +1,8 @@
 import AvatarCore
+import AvatarFoundation
 import AvatarOriginRules
 import AvatarProviders
 import CAvatarCurl
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
 
 /// Translates the end of an exchange into an `OriginError`. No text of libcurl gets into a message: it may hold paths.
 struct TransferFailure {

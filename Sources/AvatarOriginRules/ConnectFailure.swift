@@ -1,10 +1,5 @@
 package import AvatarCore
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import AvatarFoundation
 
 /// The reason why no connection came up, from the system error of each address of the host.
 package struct ConnectFailure {

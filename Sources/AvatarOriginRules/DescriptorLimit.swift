@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import AvatarFoundation
 
 /// The limit on open files of this process (RLIMIT_NOFILE), shared out so that a program with a low limit becomes slower
 /// instead of failing.

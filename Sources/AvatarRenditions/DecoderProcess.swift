@@ -1,12 +1,7 @@
 import AvatarCore
+import AvatarFoundation
 import AvatarProviders
 import CAvatarSystem
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
 
 /// A running helper. Only the thread that started it uses it: on Linux the helper dies with that thread.
 ///

@@ -1,10 +1,5 @@
 import AvatarCore
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import AvatarFoundation
 
 /// The program to start: its path and the permission to run without a sandbox.
 struct DecoderProgram: Sendable {

@@ -1,11 +1,6 @@
 import AvatarCore
 import AvatarFileSystem
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import AvatarFoundation
 
 /// The destination of a backup or restore: checks that it is free, and clears it if the work is not finished.
 struct CopyPlace {

@@ -1,11 +1,6 @@
 package import AvatarCore
 import AvatarFileSystem
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import AvatarFoundation
 
 /// Copies published files from one root to another, for a backup or a restore.
 ///

@@ -1,12 +1,7 @@
 package import AvatarCore
 package import AvatarFileSystem
+import AvatarFoundation
 import CAvatarSystem
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
 
 extension Directory {
     /// Opens the directory at `path` for an export, which writes and deletes files in it.

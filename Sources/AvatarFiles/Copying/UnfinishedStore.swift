@@ -1,11 +1,6 @@
 package import AvatarCore
 package import AvatarFileSystem
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import AvatarFoundation
 
 /// A backup or a restored store that is being made.
 ///

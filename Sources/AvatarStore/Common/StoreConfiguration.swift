@@ -1,4 +1,5 @@
 public import AvatarCore
+import AvatarFoundation
 public import AvatarProviders
 import AvatarReports
 public import Logging
@@ -6,12 +7,6 @@ public import Metrics
 
 #if HTTPOrigin
 public import AvatarOrigin
-#endif
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
 #endif
 
 /// How a store is opened, by this process. Limits that all processes share are kept in the store: `Setting`.

@@ -1,12 +1,7 @@
 import AvatarCore
 package import AvatarFileSystem
 import AvatarFiles
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import AvatarFoundation
 
 /// The user to whom a store belongs.
 package struct StoreOwner: Sendable {

@@ -1,10 +1,5 @@
 package import AvatarCore
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import AvatarFoundation
 
 extension Timestamp {
     /// The second in the time zone of the system, with its offset, for texts that people read: `2026-11-26 13:54:20 +0100`.

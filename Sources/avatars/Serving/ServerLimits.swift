@@ -1,11 +1,6 @@
+import AvatarFoundation
 import AvatarStore
 import NIOCore
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
 
 /// The limits of a server and of each of its connections.
 struct ServerLimits: Sendable {

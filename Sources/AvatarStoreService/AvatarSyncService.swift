@@ -129,14 +129,10 @@ public struct AvatarSyncService: Service {
 }
 
 extension SyncReport {
-    /// The counters of the report as log metadata. The keys are stable.
+    /// The counts of the report as log metadata. The keys are stable.
     fileprivate var metadata: Logger.Metadata {
-        [
-            "wanted": "\(wanted)", "fresh": "\(fresh)", "fetched": "\(fetched)", "notModified": "\(notModified)",
-            "shared": "\(shared)",
-            "changed": "\(changed)", "failed": "\(failed)", "skipped": "\(skipped)", "overBudget": "\(overBudget)",
-            "evicted": "\(evicted)", "requests": "\(requests)", "bytesReceived": "\(bytesReceived)",
-            "seconds": "\(duration / .seconds(1))",
-        ]
+        var metadata = counts.mapValues { Logger.MetadataValue("\($0)") }
+        metadata["seconds"] = "\(duration / .seconds(1))"
+        return metadata
     }
 }

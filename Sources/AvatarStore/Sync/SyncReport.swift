@@ -127,6 +127,17 @@ public struct SyncReport: Sendable {
     /// Whether the store has a fresh image that this sync did not look at, because it has no list and the image is not due.
     var hasFreshBesides = false
 
+    /// All counts by the names that they have in JSON and in logs, which are stable.
+    package var counts: [String: Int] {
+        [
+            "contacts": contacts, "withoutImage": withoutImage, "unreadable": unreadable, "duplicates": duplicates,
+            "saved": saved, "unlinked": unlinked, "keptLeavers": keptLeavers, "removed": removed, "wanted": wanted,
+            "fresh": fresh, "fetched": fetched, "unstored": unstored, "notModified": notModified, "ignored": ignored,
+            "changed": changed, "failed": failed, "skipped": skipped, "overBudget": overBudget, "evicted": evicted,
+            "shared": shared, "requests": requests, "bytesReceived": bytesReceived,
+        ]
+    }
+
     /// A report of no work.
     package init() {}
 

@@ -77,42 +77,19 @@ struct SyncSummary {
 
     /// The fields as `--json` prints them.
     var json: JSON {
-        var fields: [String: JSON] = [
-            "contacts": JSON(report.contacts),
-            "withoutImage": JSON(report.withoutImage),
-            "unreadable": JSON(report.unreadable),
-            "duplicates": JSON(report.duplicates),
-            "saved": JSON(report.saved),
-            "unlinked": JSON(report.unlinked),
-            "keptLeavers": JSON(report.keptLeavers),
-            "removed": JSON(report.removed),
-            "wanted": JSON(report.wanted),
-            "fresh": JSON(report.fresh),
-            "fetched": JSON(report.fetched),
-            "unstored": JSON(report.unstored),
-            "notModified": JSON(report.notModified),
-            "ignored": JSON(report.ignored),
-            "changed": JSON(report.changed),
-            "failed": JSON(report.failed),
-            "skipped": JSON(report.skipped),
-            "skippedBy": report.skippedBy.json,
-            "pausedHosts": report.skippedBy.pausedHostsJSON,
-            "slowedHosts": slowedHostsJSON,
-            "hosts": .array(report.details.hosts.map(Self.json)),
-            "sources": .array(report.sources.map(Self.json)),
-            "hook": hook?.json ?? .null,
-            "overBudget": JSON(report.overBudget),
-            "evicted": JSON(report.evicted),
-            "shared": JSON(report.shared),
-            "requests": JSON(report.requests),
-            "bytesReceived": JSON(report.bytesReceived),
-            "seconds": Self.seconds(report.duration),
-            "failures": .array(report.failures.prefix(Self.failuresInJSON).map(Self.json)),
-            "failureGroups": .array(report.details.failureGroups.map(Self.json)),
-            "changingQueries": .array(report.details.changingQueries.map(Self.json)),
-            "queryClashes": .array(report.details.queryClashes.map(Self.json)),
-            "hints": JSON(hints),
-        ]
+        var fields = report.counts.mapValues { JSON($0) }
+        fields["skippedBy"] = report.skippedBy.json
+        fields["pausedHosts"] = report.skippedBy.pausedHostsJSON
+        fields["slowedHosts"] = slowedHostsJSON
+        fields["hosts"] = .array(report.details.hosts.map(Self.json))
+        fields["sources"] = .array(report.sources.map(Self.json))
+        fields["hook"] = hook?.json ?? .null
+        fields["seconds"] = Self.seconds(report.duration)
+        fields["failures"] = .array(report.failures.prefix(Self.failuresInJSON).map(Self.json))
+        fields["failureGroups"] = .array(report.details.failureGroups.map(Self.json))
+        fields["changingQueries"] = .array(report.details.changingQueries.map(Self.json))
+        fields["queryClashes"] = .array(report.details.queryClashes.map(Self.json))
+        fields["hints"] = JSON(hints)
         if let planned {
             fields["toFetch"] = JSON(planned.toFetch)
             fields["toRevalidate"] = JSON(planned.toRevalidate)

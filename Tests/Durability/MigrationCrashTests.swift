@@ -61,7 +61,9 @@ struct MigrationCrashTests {
         let workplace = try Workplace()
         let disk = try await Mount(memory: "4m", at: workplace.path("disk"))
         let index = workplace.path("disk/store/index.sqlite")
-        try OlderStore(version: 1).make(at: workplace.path("disk/store"))
+        // Made elsewhere: a program that another test starts may hold what was deleted on the disk, which frees it after `fill`.
+        try OlderStore(version: 1).make(at: workplace.path("made"))
+        try copy("made", "disk/store", in: workplace)
         let before = try workplace.read(index)
         // Room for the shared memory of the write-ahead log, and for half of the copy.
         try disk.fill(leaving: 32_768 + before.count / 2)

@@ -1,5 +1,4 @@
 #if canImport(Combine)
-import AvatarFoundation
 public import AvatarStore
 public import Combine
 #if canImport(FoundationEssentials)
@@ -18,6 +17,7 @@ public import OpenCombine
 #endif
 
 #if canImport(Combine) || OpenCombine
+import AvatarFoundation
 
 /// A Combine publisher of one image: its local file and the header fields of its response.
 ///

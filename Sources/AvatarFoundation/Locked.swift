@@ -6,7 +6,8 @@ public import Synchronization
 /// variable. The compiler (6.3, in release mode) may take the address of that variable before an `await` of the function into which
 /// the call is inlined, and use it afterwards on another thread. The unlocking then ends the program. `scripts/check-locks` looks for
 /// such functions.
-// Public, because the compiler specialises generic functions of another module only if they are.
+///
+/// It is public, because the compiler specialises generic functions of another module only if they are.
 public struct Locked<Value: ~Copyable>: ~Copyable, Sendable {
     @usableFromInline let mutex: Mutex<Value>
 

@@ -27,7 +27,9 @@ let package = Package(
         ),
         .target(
             name: "AvatarProviders",
-            dependencies: ["AvatarCore", .product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: [
+                "AvatarCore", "AvatarFoundation", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             swiftSettings: swiftSettings
         ),
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),

@@ -75,7 +75,14 @@ extension AvatarStore {
             fileMode: configuration.fileMode,
             fileSystem: fileSystem
         )
-        return try await StoreCopier(progress).backup(index, roots, to: target)
+        do {
+            return try await StoreCopier(progress).backup(index, roots, to: target)
+        } catch {
+            // On the same file system, bytes of the store may be lost with those of the backup.
+            let call = (error as? AvatarStoreError)?.underlying as? SystemCallError
+            if call?.losesWrittenBytes == true { try await parts.writable?.writer.noteLostBytes() }
+            throw error
+        }
     }
 
     /// Creates a store from the backup in `directory`, where no store exists yet.

@@ -165,6 +165,11 @@ extension StoreWriter {
         }
     }
 
+    /// Marks the boot after a synchronization that was not of the store itself, but of a file system that it may lie on.
+    package func noteLostBytes() throws {
+        if try index.openBoot() != nil { boot.noteFailure() }
+    }
+
     /// Moves the durable point up, in the background, once enough files were published beyond it.
     func notePublished(_ count: Int) {
         publishedSinceDurable += count

@@ -97,4 +97,30 @@ struct FailedSynchronizationTests {
             try await backup.close()
         }
     }
+
+    /// On the same file system, the synchronization of a backup loses bytes of the store too.
+    @Test(arguments: PowerLossModel.allCases)
+    func aFailedBackupDoesNotCostTheStoreItsImages(model: PowerLossModel) async throws {
+        let image = ImageKey.remote(1)
+        let origin = ScriptedOrigin()
+        origin.want([1: 1])
+        for seed in UInt64(1)...8 {
+            let disk = SimulatedDisk()
+            let process = SimulatedProcess(on: disk)
+            let store = try await disk.openStore { $0.originClient = origin }
+            _ = try await store.avatar(for: image.key(at: ScriptedOrigin.url))
+            disk.fail { $0.name == "syncfs" ? .fails(EIO) : nil }
+            await #expect(throws: AvatarStoreError.self) {
+                try await store.backup(to: process.root + "/backup", fileSystem: process)
+            }
+            disk.fail(nil)
+            try await store.close()
+
+            let reopened = try await disk.losePower(model, seed: seed).openStore()
+            let found = try reopened.storedAvatar(for: image.key(at: ScriptedOrigin.url))
+            #expect(found?.bytes == Picture(of: image, version: 1).bytes, "seed \(seed)")
+            #expect(try await reopened.verify().isSound)
+            try await reopened.close()
+        }
+    }
 }

@@ -16,7 +16,7 @@ package struct StoreParts: Sendable {
     /// The published files, for reading.
     package let roots: StoredRoots
     /// `nil` in a store that is open for reading only.
-    let writable: Writable?
+    package let writable: Writable?
 
     /// The parts that only a store open for writing has.
     package struct Writable: Sendable {

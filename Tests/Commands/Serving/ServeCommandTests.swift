@@ -47,8 +47,10 @@ import Testing
             for (path, status, type) in paths {
                 let reply = try await server.ask(path)
                 let head = try await server.ask(path, method: "HEAD")
+                // The page of a contact says how long ago something was, which may get a digit more.
+                let lengths = try await [reply, server.ask(path)].map { "\($0.body.count)" }
                 #expect(reply.status == status && reply["content-type"] == type, "\(path)")
-                #expect(head.status == status && head["content-length"] == "\(reply.body.count)", "\(path)")
+                #expect(head.status == status && lengths.contains(head["content-length"] ?? ""), "\(path)")
             }
             let document = URL(filePath: #filePath).deletingLastPathComponent()
                 .appending(path: "../../../docs/openapi.json").standardized

@@ -77,9 +77,11 @@ package final class Directory: Sendable {
     package static func synchronizeFileSystems(of directories: [Directory]) throws(SystemCallError) {
         var done: Set<dev_t> = []
         for directory in directories {
-            let status = try directory.fileSystem.status(of: directory.descriptor, named: directory.path)
+            // `restoreIfRemoved` may replace it.
+            let descriptor = directory.descriptor
+            let status = try directory.fileSystem.status(of: descriptor, named: directory.path)
             guard done.insert(status.st_dev).inserted else { continue }
-            guard directory.fileSystem.syncfs(directory.descriptor) == 0 else {
+            guard directory.fileSystem.syncfs(descriptor) == 0 else {
                 throw SystemCallError("syncfs", directory.path)
             }
         }

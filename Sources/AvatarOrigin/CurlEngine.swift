@@ -56,6 +56,8 @@ final class CurlEngine {
     /// Runs an engine until it ends and its connections are closed, which they are when it is released.
     ///
     /// - Returns: 0, or the errno of an engine that could not be made.
+    // Inlined, the engine could be released later.
+    @inline(never)
     private static func runEngine(_ driver: CurlDriver) -> CInt {
         // 0 would mean that it ran.
         guard let engine = CurlEngine(driver) else { return errno == 0 ? ENOMEM : errno }

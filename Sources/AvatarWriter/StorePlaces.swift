@@ -116,7 +116,8 @@ package struct StorePlaces: Sendable {
     {
         for file in files { try self.files(of: file.storageClass).rewrite(file.path) }
         do throws(SystemCallError) {
-            try Directory.synchronizeFileSystems(of: [caches.root, documents.root])
+            // A purge replaces the root of the caches, and the system reports a failure to descriptors that were open before it.
+            try Directory.synchronizeFileSystems(of: [documents.root, caches.root])
         } catch {
             throw error.storeError
         }

@@ -1,7 +1,9 @@
 import AvatarCore
 import AvatarFileSystem
 import AvatarFiles
+import AvatarStoreTesting
 import Foundation
+import Synchronization
 import Testing
 
 #if canImport(Glibc)
@@ -33,6 +35,18 @@ import Darwin
 
             #expect(try root.names() == ["file"])
             #expect(try permissions(of: path) == 0o700)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func eachFileSystemIsSynchronizedOnce(areApart: Bool) throws {
+        try withTemporaryDirectory { directory in
+            let disks = CountedDisks(areApart: areApart)
+            let roots = try ["/one", "/two"].map { try Directory.makeRoot(directory + $0, on: disks, mode: 0o700) }
+
+            try Directory.synchronizeFileSystems(of: roots)
+
+            #expect(disks.synchronizations.load(ordering: .relaxed) == (areApart ? 2 : 1))
         }
     }
 
@@ -214,5 +228,24 @@ import Darwin
             "", "ab", "ab/cdef01-0123456789abcdef.", "AB/cdef01-0123456789abcdef.png", "ab/cdef01-0123456789abcdef.p/g",
             "ab/cdef01-0123456789abcdef.p\0g", "../cdef01-0123456789abcdef.png", "/ab/cdef01-0123456789abcdef.png",
         ] { #expect(!FilePath.isPublishedName(path), "\(path)") }
+    }
+}
+
+/// Counts `syncfs`. Each folder may seem to be on a disk of its own.
+private final class CountedDisks: ForwardingFileSystem {
+    let real = LocalFileSystem()
+    let synchronizations = Atomic(0)
+    private let areApart: Bool
+
+    init(areApart: Bool) { self.areApart = areApart }
+
+    func fstat(_ file: Int32, _ information: inout stat) -> Int32 {
+        defer { if areApart { information.st_dev = dev_t(information.st_ino) } }
+        return real.fstat(file, &information)
+    }
+
+    func syncfs(_ file: Int32) -> Int32 {
+        synchronizations.add(1, ordering: .relaxed)
+        return 0
     }
 }

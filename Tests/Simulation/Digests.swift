@@ -1,10 +1,10 @@
-import Synchronization
+import AvatarFoundation
 import Workload
 
 /// The digests of pictures, each computed once.
 final class Digests: Sendable {
     static let shared = Digests()
-    private let known = Mutex<[Picture: String]>([:])
+    private let known = Locked<[Picture: String]>([:])
 
     func digest(of picture: Picture) -> String {
         if let digest = known.withLock({ $0[picture] }) { return digest }

@@ -5,7 +5,7 @@ import Workload
 
 /// Chooses the calls that go wrong, by a seed.
 final class Faults: Sendable {
-    private let random: Mutex<RandomOperations>
+    private let random: Locked<RandomOperations>
     private let trouble: Simulation.Trouble
     private let mutation: (@Sendable (SimulatedDisk.Call) -> SimulatedDisk.Fault?)?
     private let active = Atomic(false)
@@ -17,7 +17,7 @@ final class Faults: Sendable {
         _ trouble: Simulation.Trouble,
         _ mutation: (@Sendable (SimulatedDisk.Call) -> SimulatedDisk.Fault?)?
     ) {
-        random = Mutex(RandomOperations(seed: seed ^ 0x5EED))
+        random = Locked(RandomOperations(seed: seed ^ 0x5EED))
         (self.trouble, self.mutation) = (trouble, mutation)
     }
 

@@ -1,11 +1,11 @@
 import AvatarFiles
 import AvatarFileSystem
+import AvatarFoundation
 import AvatarMaintenance
 import AvatarStore
 import AvatarStoreTesting
 import Logging
 import ProgramRunning
-import Synchronization
 import Workload
 
 /// A program of random calls on the store of a simulated disk, by one process or by two, of which one may be killed.
@@ -264,11 +264,11 @@ private final class Recorder: Sendable {
         var seenCalls = 0
     }
 
-    private let state: Mutex<State>
+    private let state: Locked<State>
     private let most: Int
 
     init(_ book: PromiseBook, seed: UInt64, most: Int) {
-        state = Mutex(State(book: book, random: RandomOperations(seed: seed)))
+        state = Locked(State(book: book, random: RandomOperations(seed: seed)))
         self.most = most
     }
 

@@ -1,13 +1,13 @@
+import AvatarFoundation
 import AvatarProviders
 import AvatarStore
-import Synchronization
 import Workload
 
 /// An origin without a network: it answers at once with the version of an image that is wanted.
 final class ScriptedOrigin: OriginClient {
     /// Where the images seem to be.
     static let url = "https://images.example"
-    private let wanted = Mutex<[Int: Int]>([:])
+    private let wanted = Locked<[Int: Int]>([:])
 
     /// Serves these versions from now on, by the number of the image; all others are 404.
     func want(_ versions: [Int: Int]) {

@@ -1,6 +1,6 @@
+import AvatarFoundation
 import AvatarStoreTesting
 import ProgramRunning
-import Synchronization
 import Testing
 
 /// The store on a disk that loses power at any call: 2,000 states, with `scripts/test --thorough` a million.
@@ -31,7 +31,7 @@ struct SimulationTests {
 private final class Tally: Sendable {
     private let first: UInt64
     private let wanted: Int
-    private let counts = Mutex((seeds: UInt64(0), states: 0))
+    private let counts = Locked((seeds: UInt64(0), states: 0))
 
     init(from first: UInt64, wanted: Int) {
         (self.first, self.wanted) = (first, wanted)

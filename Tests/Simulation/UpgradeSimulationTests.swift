@@ -4,7 +4,6 @@ import AvatarStore
 import AvatarStoreTesting
 import Foundation
 import ProgramRunning
-import Synchronization
 import Testing
 
 /// The upgrade of an index from each version in the field, with a loss of power at any of its calls.
@@ -81,7 +80,7 @@ struct UpgradeSimulationTests {
 
 /// Copies of a disk at calls that are spread over all of its calls.
 private final class Moments: Sendable {
-    private let all = Mutex<[(Int, DiskImage)]>([])
+    private let all = Locked<[(Int, DiskImage)]>([])
     private let most: Int
 
     init(_ most: Int) {

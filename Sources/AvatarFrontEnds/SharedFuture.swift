@@ -69,7 +69,9 @@ final class SharedFuture: Sendable {
         if let image = there(key, store) { return image }
         do {
             let image = try await flights.join(key) { [self, retry] in
-                try await retry.run { try await fetch(key, store) }
+                // A fetch may have ended since. The store looks by itself.
+                if !cache.isInStore, let image = there(key, store) { return image }
+                return try await retry.run { try await fetch(key, store) }
             }
             note(nil)
             return image

@@ -30,13 +30,22 @@ struct FleetSingleFlightTests {
                 for: "/a"
             )
             let url = fleet.origin.url("/a")
-            try await withThrowingTaskGroup(of: [UInt8].self) { group in
+            var impatient = 0
+            try await withThrowingTaskGroup(of: (image: [UInt8], took: Duration).self) { group in
                 for number in 0..<4 {
-                    group.addTask { try await fleet.withMachine("m\(number)") { try await $0.avatar(for: url).bytes } }
+                    group.addTask {
+                        let begun = ContinuousClock.now
+                        let image = try await fleet.withMachine("m\(number)") { try await $0.avatar(for: url).bytes }
+                        return (image, ContinuousClock.now - begun)
+                    }
                 }
-                for try await image in group { #expect(image == bytes) }
+                for try await (image, took) in group {
+                    #expect(image == bytes)
+                    // A read waits for the claim of another machine for two seconds, which a busy machine may need.
+                    if took > .seconds(2) { impatient += 1 }
+                }
             }
-            #expect(fleet.origin.requestCount <= 2)
+            #expect(fleet.origin.requestCount <= 2 + impatient)
         }
     }
 

@@ -2,6 +2,7 @@ import AvatarFoundation
 import AvatarMaintenance
 import AvatarStore
 import AvatarStoreTesting
+import Synchronization
 import Testing
 import Workload
 
@@ -95,6 +96,37 @@ struct FailedSynchronizationTests {
             #expect(found?.bytes == Picture(of: image, version: 1).bytes, "seed \(seed)")
             #expect(try await backup.verify().isSound)
             try await backup.close()
+        }
+    }
+
+    /// A commit whose synchronization failed is rolled back, and whole in the log: a loss of power may bring it back.
+    @Test(arguments: PowerLossModel.allCases)
+    func aRolledBackCommitDoesNotComeBackWithoutItsFile(model: PowerLossModel) async throws {
+        let disk = SimulatedDisk()
+        let store = try await disk.openStore()
+        let images = [1, 2].map { Picture(of: .own(1), version: $0).bytes }
+        let key = try await store.save(images[0], named: "own")
+        let (synchronizations, moments) = (Atomic(0), Locked<[DiskImage]>([]))
+        disk.fail { call in
+            guard call.name == "fsync", call.path.hasSuffix("index.sqlite-wal") else { return nil }
+            return synchronizations.add(1, ordering: .relaxed).oldValue == 0 ? .fails(EIO) : nil
+        }
+        disk.watch { _, image in
+            if synchronizations.load(ordering: .relaxed) > 0 { moments.withLock { $0.append(image) } }
+        }
+        await #expect(throws: AvatarStoreError.self) { try await store.save(images[1], named: "own") }
+        disk.watch(nil)
+        disk.fail(nil)
+
+        let left = moments.withLock { $0 } + [disk.image]
+        #expect(left.count > 2)
+        for (number, image) in left.enumerated() {
+            for seed in UInt64(1)...8 {
+                let reopened = try await SimulatedDisk(image.afterLossOfPower(model, seed: seed)).openStore()
+                let found = try reopened.storedAvatar(for: key)?.bytes
+                #expect(found.map(images.contains) == true, "before change \(number), seed \(seed)")
+                try await reopened.close()
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 #include "../CAvatarCurl/Internal.h"
 #include "CAnswer.h"
 
-static bool allows(void *context, const uint8_t *address, int count) { return true; }
+static bool allows(void *context, const uint8_t *address, int count, bool is_named) { return true; }
 
 static void will_send(void *owner) {}
 
@@ -15,7 +15,7 @@ static avatar_exchange *new_exchange(answer_limits limits) {
         avatar_settings settings = {0};
         settings.connect_timeout_ms = 1000;
         settings.connections_per_host = 1;
-        settings.kept_connections = 1;
+        settings.most_connections = 1;
         settings.attempts = 1;
         settings.head_bytes = limits.head_bytes;
         settings.field_count = limits.field_count;

@@ -357,15 +357,6 @@ package final class AvatarIndex: Sendable {
         }
     }
 
-    /// Makes sure that the disk has the index as it can be read, after a synchronization of the log has failed. Until then a
-    /// loss of power may bring a transaction back that was rolled back, so nothing that it names may be deleted.
-    ///
-    /// - Throws: as `write`, if the log cannot be written.
-    package func settleLog() throws {
-        guard isLogDoubtful.load(ordering: .relaxed) else { return }
-        try onWriteConnection("writing its log again") { _ in }
-    }
-
     /// Writes the log once more after its synchronization has failed. Changes that are in it and not on the disk would take
     /// all later ones with them, durable or not; and the transaction that was rolled back is complete in it, so that a loss
     /// of power would bring it back. A transaction of its own takes the place of that one.

@@ -78,7 +78,6 @@ package final class PendingWork {
     /// - Throws: an error after which none may be taken for gone.
     private func unlinkEach(_ files: [PendingFile]) throws -> (left: Set<PendingFile>, failure: AvatarStoreError?) {
         guard !files.isEmpty else { return ([], nil) }
-        try index.settleLog()
         // Until they are gone, even if this throws.
         let hadLeftovers = hasLeftovers
         hasLeftovers = true

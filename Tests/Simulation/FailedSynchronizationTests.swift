@@ -106,7 +106,8 @@ struct FailedSynchronizationTests {
         let store = try await disk.openStore()
         let images = [1, 2].map { Picture(of: .own(1), version: $0).bytes }
         let key = try await store.save(images[0], named: "own")
-        let (synchronizations, moments) = (Atomic(0), Locked<[DiskImage]>([]))
+        let synchronizations = Atomic(0)
+        let moments = Locked<[DiskImage]>([])
         disk.fail { call in
             guard call.name == "fsync", call.path.hasSuffix("index.sqlite-wal") else { return nil }
             return synchronizations.add(1, ordering: .relaxed).oldValue == 0 ? .fails(EIO) : nil

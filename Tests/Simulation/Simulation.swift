@@ -161,7 +161,7 @@ struct Simulation {
         }
         violations += try Program.wrongRenditions(store)
         violations += Self.strays(process)
-            // A document that a lying disk damaged, or that a failing one could not read.
+            // A document that a lying disk damaged; or one without a row, whose label a failing disk would not store.
             .filter { ![.lyingDisk, .failingCalls].contains(trouble) || $0 != "set-aside" }
             .map { "\($0) lies beside the index" }
         if trouble != .lyingDisk, let backup = book.backup {

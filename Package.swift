@@ -348,8 +348,8 @@ let package = Package(
         .target(
             name: "Workload",
             dependencies: [
-                "AvatarDigest", "AvatarFileSystem", "AvatarMaintenance", "AvatarProviders", "AvatarStore",
-                "AvatarStoreTesting",
+                "AvatarDigest", "AvatarFileSystem", "AvatarFoundation", "AvatarMaintenance", "AvatarProviders",
+                "AvatarStore", "AvatarStoreTesting",
             ],
             path: "Tests/Workload"
         ),

@@ -1,5 +1,6 @@
 import AvatarDigest
 package import AvatarFileSystem
+import AvatarFoundation
 package import AvatarProviders
 package import AvatarStore
 import AvatarStoreTesting
@@ -78,16 +79,31 @@ package struct DigestMaker: RenditionMaker {
     package var version: Int { 1 }
 
     package func make(_ rendition: Rendition, from descriptor: Int32) async throws -> MadeRendition {
-        var bytes = [UInt8](repeating: 0, count: 1 << 16)
-        let count = fileSystem.pread(descriptor, &bytes, bytes.count, 0)
-        guard count > 0 else { throw RenditionError.cannotDecode("The original cannot be read.") }
+        let original = try original(descriptor)
         return MadeRendition(
-            bytes: Self.bytes(rendition, of: Array(bytes[..<count])),
+            bytes: Self.bytes(rendition, of: original),
             mediaType: "image/png",
             width: rendition.size,
             height: rendition.size,
-            thumbHash: Array(SHA256.hash(bytes[..<count]).prefix(12))
+            thumbHash: Array(SHA256.hash(original).prefix(12))
         )
+    }
+
+    /// All bytes of the original: a call may read a part of them.
+    private func original(_ descriptor: Int32) throws -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: 1 << 16)
+        var count = 0
+        while count < bytes.count {
+            let step = bytes.withUnsafeMutableBytes { [count] buffer in
+                fileSystem.pread(descriptor, buffer.baseAddress.map { $0 + count }, buffer.count - count, count)
+            }
+            if step < 0, errno == EINTR { continue }
+            guard step >= 0 else { throw RenditionError.cannotDecode("The original cannot be read.") }
+            if step == 0 { break }
+            count += step
+        }
+        guard count > 0 else { throw RenditionError.cannotDecode("The original is empty.") }
+        return Array(bytes[..<count])
     }
 
     /// The bytes of `rendition` of `original`.

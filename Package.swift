@@ -280,8 +280,8 @@ let package = Package(
         .testTarget(
             name: "AvatarStoreTests",
             dependencies: testing.and([
-                "AvatarContacts", "AvatarStoreService", "AvatarWriter", "CZlib", metrics, metricsTestKit,
-                serviceLifecycle,
+                "AvatarContacts", "AvatarFoundation", "AvatarStoreService", "AvatarWriter", "CZlib", metrics,
+                metricsTestKit, serviceLifecycle,
             ])
         ),
         .testTarget(name: "AvatarStoreHTTPTests", dependencies: testing.and(["AvatarStoreHTTP", httpTypes])),

@@ -256,7 +256,7 @@ package func waitUntil(
     every interval: Duration = .milliseconds(5),
     _ condition: () async throws -> Bool
 ) async throws {
-    while try await !condition() { try await Task.sleep(for: interval) }
+    while try await !condition() { try await Deadlines.shared.sleep(for: interval) }
 }
 
 /// The reason why a `LoopbackOrigin` could not start.

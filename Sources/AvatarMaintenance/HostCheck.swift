@@ -1,6 +1,7 @@
 import AvatarProviders
 import AvatarStore
 package import AvatarCore
+import AvatarFoundation
 import AvatarIndex
 
 /// A host that failed at its last request, or is paused.

@@ -1,4 +1,5 @@
 public import AvatarProviders
+import AvatarFoundation
 import AvatarStore
 import AvatarCore
 import AvatarFiles
@@ -36,7 +37,7 @@ public struct SharedTierCheck: Sendable {
         let records = try await records(of: &bytes, &report, repair: repair)
         try await sample(records, bytes.keys.filter { bytes[$0] == .named }, &report, repair: repair)
         let unnamed = bytes.filter { $0.value == .unnamed }.map(\.key)
-        if repair, !unnamed.isEmpty || !claims.isEmpty { try await Task.sleep(for: grace) }
+        if repair, !unnamed.isEmpty || !claims.isEmpty { try await Deadlines.shared.sleep(for: grace) }
         try await sweep(unnamed, &report, repair: repair)
         if repair { try await endClaims(claims, &report) }
         try await forEachKey(TierLayout.tombstones) { key in

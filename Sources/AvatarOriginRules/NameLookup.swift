@@ -60,7 +60,7 @@ package final class NameLookup: Sendable {
         let begin = ContinuousClock.now - .seconds(5)
         for _ in 0..<20 {
             if hasAnswer(since: begin) { return false }
-            try await Task.sleep(for: .milliseconds(50))
+            try await Deadlines.shared.sleep(for: .milliseconds(50))
         }
         return true
     }

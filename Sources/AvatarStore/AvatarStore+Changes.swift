@@ -1,5 +1,6 @@
 public import AvatarCore
 import AvatarDigest
+import AvatarFoundation
 import AvatarIndex
 
 extension AvatarStore {
@@ -107,7 +108,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
                 page = try store.changes(since: sequence)[...]
                 guard page.isEmpty else { continue }
                 do {
-                    try await Task.sleep(for: interval)
+                    try await Deadlines.shared.sleep(for: interval)
                 } catch {
                     return nil
                 }

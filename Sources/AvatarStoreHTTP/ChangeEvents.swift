@@ -1,3 +1,4 @@
+import AvatarFoundation
 import AvatarStore
 import ServiceLifecycle
 
@@ -58,7 +59,7 @@ public struct ChangeEvents: AsyncSequence, Sendable {
                         sequence = last.sequence
                         return try events(changes)
                     }
-                    try await Task.sleep(for: .seconds(1))
+                    try await Deadlines.shared.sleep(for: .seconds(1))
                 } catch let error as AvatarStoreError where error.code == .startOver {
                     hasEnded = true
                     let next = try store.lastChange()

@@ -146,7 +146,7 @@ public final class S3Tier: SharedTier {
                 return response
             }
             let pause = RetrySchedule.pause(after: failures, retryAfter: response.retryAfter, now: Timestamp(Date()))
-            try await Task.sleep(for: pause)
+            try await Deadlines.shared.sleep(for: pause)
         }
     }
 }

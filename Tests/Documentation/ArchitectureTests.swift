@@ -74,6 +74,17 @@ struct ArchitectureTests {
         #expect(users.map(\.path) == ["Sources/AvatarFoundation/Locked.swift"])
     }
 
+    /// The timer of `Task.sleep` needs /proc (`CAvatarSystem/Tasks.c`); see `Deadlines`. A service and the front ends run in a host
+    /// program.
+    @Test func theProgramDoesNotUseTaskSleep() throws {
+        let hosted = ["AvatarFrontEnds", "AvatarStoreService", "AvatarStoreTesting"]
+        let users = try Page.all(in: "Sources").filter { page in
+            page.path.hasSuffix(".swift") && page.text.contains("Task.sleep(")
+                && !hosted.contains { page.path.hasPrefix("Sources/\($0)/") }
+        }
+        #expect(users.map(\.path) == [])
+    }
+
     /// The first rule on the page.
     @Test func indexFilesAndOriginAreIndependent() async throws {
         let worlds = ["AvatarIndex", "AvatarFiles", "AvatarOrigin"]

@@ -1,4 +1,5 @@
 import AvatarCore
+import AvatarFoundation
 import AvatarProviders
 
 /// A request for one image under way: its begin, its deadline, and its counts.

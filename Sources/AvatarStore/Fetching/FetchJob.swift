@@ -354,7 +354,7 @@ extension FetchLeases {
             if pause == Self.shortestPause {
                 logger.debug("waiting for another process to fetch", metadata: ["key": "\(key)"])
             }
-            try await Task.sleep(for: min(pause, rest))
+            try await Deadlines.shared.sleep(for: min(pause, rest))
             pause = min(pause * 2, Self.longestPause)
         }
     }

@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarFiles
+import AvatarFoundation
 import AvatarImages
 import AvatarIndex
 import AvatarProviders

@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarFiles
+import AvatarFoundation
 import AvatarIndex
 import AvatarWriter
 
@@ -208,7 +209,7 @@ final class SyncCommitter {
         let inbox = inbox
         group.addTask {
             // Cancelled, the tick comes early: the sync ends, and commits what is collected.
-            try? await Task.sleep(for: SyncCommitter.tick)
+            try? await Deadlines.shared.sleep(for: SyncCommitter.tick)
             inbox.put(.tick)
         }
     }

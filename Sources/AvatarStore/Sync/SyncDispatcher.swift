@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarFiles
+import AvatarFoundation
 
 /// Sends the requests of one sync, in the order of the store's scheduler.
 ///

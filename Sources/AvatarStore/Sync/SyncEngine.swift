@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarFiles
+import AvatarFoundation
 import AvatarIndex
 import AvatarReports
 import AvatarWriter
@@ -175,7 +176,7 @@ final class SyncEngine {
             if let limit = options.timeLimit {
                 group.addTask { [inbox] in
                     // When cancelled, the sleep ends early. The sync is over by then, and does not read the signal.
-                    try? await Task.sleep(until: begun + limit, clock: .continuous)
+                    try? await Deadlines.shared.sleep(until: begun + limit)
                     inbox.put(.timeIsUp)
                 }
             }

@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarFiles
+import AvatarFoundation
 import AvatarImages
 import HTTPTypes
 
@@ -174,7 +175,7 @@ struct TierFetch: Sendable {
             }
             let isTaken = try await link.claims.isTaken(url, after: newest?.time, attempt: attempt)
             guard isTaken, ContinuousClock.now < end else { return nil }
-            try await Task.sleep(for: pause * Double.random(in: 0.5...1.5))
+            try await Deadlines.shared.sleep(for: pause * Double.random(in: 0.5...1.5))
             pause = min(pause * 2, .seconds(2))
         }
     }

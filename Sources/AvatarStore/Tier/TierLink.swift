@@ -1,5 +1,6 @@
 import AvatarCore
 import AvatarFiles
+import AvatarFoundation
 import AvatarIndex
 import AvatarProviders
 import AvatarWriter

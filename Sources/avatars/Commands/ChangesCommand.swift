@@ -1,4 +1,5 @@
 import ArgumentParser
+import AvatarFoundation
 import AvatarStore
 
 /// `avatars changes`: the feed of added, changed and removed images.
@@ -77,7 +78,7 @@ struct ChangesCommand: AsyncParsableCommand {
                 if follow, !output.json { try Console.output.write(AvatarChange.table.heading) }
                 var sequence = try print(store, after: start, hasHeading: follow)
                 while follow {
-                    try await Task.sleep(for: .seconds(1))
+                    try await Deadlines.shared.sleep(for: .seconds(1))
                     try store.requireCurrentIndex()
                     sequence = try print(store, after: sequence, hasHeading: true)
                 }

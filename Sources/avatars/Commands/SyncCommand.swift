@@ -197,7 +197,7 @@ struct SyncCommand: AsyncParsableCommand {
             // Some images failed, and the summary says so.
         }
         while true {
-            try await Task.sleep(for: every)
+            try await Deadlines.shared.sleep(for: every)
             do {
                 try await syncOnce()
             } catch is ExitCode {
@@ -370,7 +370,7 @@ struct SyncCommand: AsyncParsableCommand {
             } catch let error as AvatarStoreError where error.code == .syncIsRunning && wait {
                 if !hasPrintedNote { store.note("waiting for another sync to end") }
                 hasPrintedNote = true
-                try await Task.sleep(for: .milliseconds(200))
+                try await Deadlines.shared.sleep(for: .milliseconds(200))
             }
         }
     }

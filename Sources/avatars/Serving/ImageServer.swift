@@ -1,3 +1,4 @@
+import AvatarFoundation
 import AvatarStore
 import AvatarStoreHTTP
 import HTTPTypes
@@ -114,7 +115,8 @@ struct ImageServer: Service {
             listener.channel.close(promise: nil)
             open.finish()
             Task {
-                try? await Task.sleep(for: limits.shutdownTime)  // Cancelled or not, what is left is closed.
+                // Cancelled or not, what is left is closed.
+                try? await Deadlines.shared.sleep(for: limits.shutdownTime)
                 open.close()
             }
         }

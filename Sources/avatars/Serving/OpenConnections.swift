@@ -90,7 +90,7 @@ final class OpenConnections: Sendable {
     func waitForRoom(below limit: Int, closingAfter wait: TimeAmount) async {
         while count >= limit, !Task.isCancelled {
             closeLongestWaiting(after: wait)
-            try? await Task.sleep(for: .milliseconds(20))  // When cancelled, the loop ends.
+            try? await Deadlines.shared.sleep(for: .milliseconds(20))  // When cancelled, the loop ends.
         }
     }
 

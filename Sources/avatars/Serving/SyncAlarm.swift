@@ -22,7 +22,7 @@ final class SyncAlarm: Sendable {
     /// Returns after `pause`, when the alarm rings, or when the task is cancelled.
     func wait(_ pause: Duration) async {
         let sleep = Task<Void, Never> {
-            try? await Task.sleep(for: pause)  // Cancelling ends the pause.
+            try? await Deadlines.shared.sleep(for: pause)  // Cancelling ends the pause.
         }
         begin(sleep)
         await withTaskCancellationHandler {

@@ -1,11 +1,12 @@
-import AvatarFoundation
 import Dispatch
 
 /// The deadline of a piece of work has passed.
-package struct DeadlinePassed: Error {}
+package struct DeadlinePassed: Error {
+    package init() {}
+}
 
-/// Cancels work at its deadline. All deadlines share one timer, so a deadline that is not reached costs only a row in a
-/// table.
+/// Cancels work at its deadline, and wakes tasks. All deadlines share one timer, so a deadline that is not reached costs only a
+/// row in a table.
 ///
 /// The alternatives cost more. A sleeping task per deadline leaves a timer with the executor until the deadline, even
 /// if it is cancelled. A dispatch timer per deadline wakes a thread to set it and again to remove it.
@@ -30,7 +31,7 @@ package final class Deadlines: Sendable {
     }
 
     private let state = Locked(State())
-    /// The queue of the timer. A global queue needs /proc (`avatar_run_tasks_without_proc`).
+    /// The queue of the timer. A global queue needs /proc (`avatar_run_tasks_without_proc`), and so does `Task.sleep`.
     private let queue = DispatchQueue(label: "avatars.deadlines")
 
     /// Runs `work`, and cancels it once `timeout` has passed.
@@ -65,8 +66,31 @@ package final class Deadlines: Sendable {
         }
     }
 
+    /// Suspends the task for `duration`, as `Task.sleep` does.
+    ///
+    /// - Throws: `CancellationError` as soon as the task is cancelled.
+    package func sleep(for duration: Duration) async throws {
+        try await sleep(until: .now.advanced(by: duration))
+    }
+
+    /// Suspends the task until `time`.
+    ///
+    /// - Throws: `CancellationError` as soon as the task is cancelled.
+    package func sleep(until time: ContinuousClock.Instant) async throws {
+        try Task.checkCancellation()
+        let sleep = Sleep()
+        let number = add(time) { sleep.end() }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { sleep.begin($0) }
+        } onCancel: {
+            sleep.end()
+        }
+        remove(number)
+        try Task.checkCancellation()
+    }
+
     /// Calls `cancel` at `deadline`, unless the returned number is removed before.
-    func add(_ deadline: ContinuousClock.Instant, _ cancel: @escaping @Sendable () -> Void) -> Int {
+    package func add(_ deadline: ContinuousClock.Instant, _ cancel: @escaping @Sendable () -> Void) -> Int {
         let waiter = Waiter(deadline: deadline, cancel: cancel)
         let (number, isFirst) = state.withLock { state in
             state.lastNumber += 1
@@ -80,7 +104,7 @@ package final class Deadlines: Sendable {
     }
 
     /// Removes the deadline `number`. Its action is not called any more, unless it is running.
-    func remove(_ number: Int) {
+    package func remove(_ number: Int) {
         _ = state.withLock { $0.waiting.removeValue(forKey: number) }
     }
 
@@ -104,5 +128,34 @@ package final class Deadlines: Sendable {
         }
         for waiter in passed { waiter.cancel() }
         if let next { setAlarm(next) }
+    }
+}
+
+/// A task that sleeps. Its end may come before its begin.
+private final class Sleep: Sendable {
+    private enum State {
+        case awake
+        case asleep(CheckedContinuation<Void, Never>)
+        case ended
+    }
+
+    private let state = Locked(State.awake)
+
+    func begin(_ continuation: CheckedContinuation<Void, Never>) {
+        let hasEnded = state.withLock { state in
+            if case .ended = state { return true }
+            state = .asleep(continuation)
+            return false
+        }
+        if hasEnded { continuation.resume() }
+    }
+
+    func end() {
+        let sleeper = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            defer { state = .ended }
+            if case .asleep(let continuation) = state { return continuation }
+            return nil
+        }
+        sleeper?.resume()
     }
 }

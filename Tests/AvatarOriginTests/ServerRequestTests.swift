@@ -82,6 +82,9 @@ private final class SlowReader: Sendable {
 
     init() throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        // Else the system may take all of the body from the client at once, which then hears nothing until the server has read it.
+        var buffer: Int32 = 256 << 10
+        setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &buffer, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian

@@ -75,9 +75,13 @@ struct FutureAvatarTests {
     @Test func lastReaderToCancelEndsTheDownload() async throws {
         try await StoreFixture.withStore { fixture in
             fixture.origin.setResponse(.hang, for: "/a.png")
-            let avatar = FutureAvatar(url: fixture.origin.url("/a.png"), from: fixture.store)
-            let tasks = (0..<2).map { _ in Task { try await avatar.image } }
+            let url = fixture.origin.url("/a.png")
+            let key = try AvatarKey(url: url)
+            let futures = (0..<2).map { _ in FutureAvatar(url: url, from: fixture.store) }
+            let tasks = futures.map { future in Task { try await future.image } }
             try await fixture.origin.waitForRequests()
+            // The first to cancel would be the last if the other had not come yet.
+            try await waitUntil { fixture.store.waiterCount(of: key) == 2 }
             tasks[0].cancel()
             await #expect(throws: CancellationError.self) { try await tasks[0].value }
             #expect(fixture.origin.openConnections == 1)

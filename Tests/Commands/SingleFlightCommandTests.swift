@@ -87,10 +87,10 @@ import Testing
     func processResumedAfterALongPauseDoesNotReplaceALaterImage(isHalfway: Bool) async throws {
         try await withPictures { origin in
             let workplace = try Workplace()
+            // Long enough that even a busy machine stops the process before the end of the response, and not in its commit.
             let slow: LoopbackOrigin.Response =
                 isHalfway
-                ? picture("/a").behaving(.drip(byteCount: 500, interval: .milliseconds(100)))
-                // Long enough that even a busy machine stops the process before the response, and not in its commit.
+                ? picture("/a").behaving(.drip(byteCount: pictureBytes("/a").count / 2, interval: .seconds(3)))
                 : picture("/a").delayed(by: .seconds(2))
             origin.setResponse(slow, for: "/a")
             let first = try await workplace.start(Self.fetch + [origin.url("/a")])

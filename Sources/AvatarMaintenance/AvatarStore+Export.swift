@@ -206,34 +206,26 @@ private actor ImageExport {
         } while query.after != nil
     }
 
-    /// Writes one image, or counts it as missing.
+    /// Writes one image, or counts it as missing or withheld.
     private func write(_ item: AvatarListItem, to folder: ImageFolder) async throws {
-        let key = item.key
-        // Another process may replace or evict the image meanwhile.
-        for _ in 0..<3 {
-            guard let entry = try parts.index.entry(for: key), let file = entry.file else { break }
-            guard let bytes = try parts.roots.read(file), ContentDigest.sha256(bytes) == entry.sha256 else { continue }
-            var image = (bytes: bytes, mediaType: file.mediaType)
-            if let rendition {
-                let made = try await RenditionWork.exported(rendition, of: key, fetching)
-                if let made { image = made } else { report.originals += 1 }
-            }
-            if !metadata.inImages {
-                guard let clean = try await MetadataRemoval.exported(image, of: key, fetching) else {
-                    report.withheld += 1
-                    return
-                }
-                image = clean
-            }
-            let name = name(for: key, ImageFormat(rawValue: image.mediaType), in: folder)
-            try note(entry, storageClass: file.storageClass, image, owners: item.contacts, as: name, in: folder)
+        let found = try await OutgoingImage.find(
+            item.key,
+            as: rendition,
+            withoutMetadata: !metadata.inImages,
+            fetching
+        )
+        switch found {
+        case .missing: report.missing += 1
+        case .withheld: report.withheld += 1
+        case .image(let image):
+            if image.lacksRendition { report.originals += 1 }
+            let name = name(for: item.key, ImageFormat(rawValue: image.mediaType), in: folder)
+            try note(image, as: name, of: item, in: folder)
             try folder.write(image.bytes, to: name, mode: parts.configuration.fileMode)
-            try await writeCards(of: item.contacts, key, image, in: folder)
+            try await writeCards(of: item.contacts, item.key, (image.bytes, image.mediaType), in: folder)
             report.images += 1
             report.bytes += image.bytes.count
-            return
         }
-        report.missing += 1
     }
 
     /// Appends the cards of the contacts that show this image.
@@ -287,34 +279,22 @@ private actor ImageExport {
 
     /// Appends the file's line to the manifest, before the file is written.
     private func note(
-        _ entry: AvatarEntry,
-        storageClass: StorageClass,
-        _ image: (bytes: [UInt8], mediaType: String),
-        owners: [String],
+        _ image: OutgoingImage,
         as name: String,
+        of item: AvatarListItem,
         in folder: ImageFolder
     ) throws {
-        let sha256 = Hexadecimal.text(ContentDigest.sha256(image.bytes))
-        var note = ImageManifest.Entry(
-            file: name,
-            key: entry.key.rawValue,
-            sourceURL: entry.sourceURL,
-            storageClass: storageClass.rawValue,
-            owners: owners,
-            mediaType: image.mediaType,
-            sizeBytes: image.bytes.count,
-            sha256: sha256
-        )
-        let original = entry.sha256.map(Hexadecimal.text)
-        if exported != nil, original != sha256 { note.original = original }
-        let line = try note.line
+        var entry = image.line(name, owners: item.contacts)
+        // Only the pages tell of it.
+        if exported == nil { entry.original = nil }
+        let line = try entry.line
         try folder.append(
             line,
             to: ImageManifest.unfinishedName,
             at: manifestBytes,
             mode: parts.configuration.fileMode
         )
-        exported?.note(entry.key, at: manifestBytes, count: line.count)
+        exported?.note(item.key, at: manifestBytes, count: line.count)
         manifestBytes += line.count
     }
 }

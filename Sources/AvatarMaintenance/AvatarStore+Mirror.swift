@@ -234,8 +234,13 @@ private actor ImageMirror {
             report.unchanged += 1
             return try note(old, in: folder, named: Self.newManifest, at: &manifestBytes)
         }
-        let image: Image
-        switch try await self.image(of: picture.key) {
+        let image: OutgoingImage
+        switch try await OutgoingImage.find(
+            picture.key,
+            as: options.rendition,
+            withoutMetadata: options.withoutMetadata,
+            fetching
+        ) {
         case .image(let found): image = found
         case .withheld: return report.withheld += 1
         case .missing:
@@ -251,20 +256,13 @@ private actor ImageMirror {
         let name = name(of: picture, image.mediaType)
         guard names.insert(name).inserted, isFree(name, in: folder) else { return report.block(name) }
         written.insert(name)
+        if image.lacksRendition { report.originals += 1 }
         report.written += 1
         report.bytes += image.bytes.count
         if options.isDryRun { report.filesToWrite.append(name) }
         guard !options.isDryRun, let folder else { return }
-        var line = ImageManifest.Entry(file: name)
-        line.key = picture.key.rawValue
-        line.sourceURL = entry.sourceURL
-        line.storageClass = file.storageClass.rawValue
-        line.owners = picture.owners
-        line.mediaType = image.mediaType
-        line.sizeBytes = image.bytes.count
-        line.sha256 = Hexadecimal.text(ContentDigest.sha256(image.bytes))
+        var line = image.line(name, owners: picture.owners)
         line.modified = time
-        line.original = image.isOriginal ? nil : original
         line.rendition = options.rendition.map { "\($0)" }
         line.withoutMetadata = options.withoutMetadata ? true : nil
         try note(line, in: folder, named: Self.journal, at: &journalBytes)
@@ -309,40 +307,6 @@ private actor ImageMirror {
         guard stamp.size == line.sizeBytes || stamp.size == 0 else { return false }
         // The lines of a plain export have no time.
         return line.modified.map { $0 == stamp.time } ?? true
-    }
-
-    /// An image to write, and whether it is the original.
-    private typealias Image = (bytes: [UInt8], mediaType: String, isOriginal: Bool)
-
-    private enum FoundImage {
-        case image(Image)
-        /// The file in the store is missing or damaged.
-        case missing
-        /// The image has metadata that cannot be taken out.
-        case withheld
-    }
-
-    /// The image to write.
-    private func image(of key: AvatarKey) async throws -> FoundImage {
-        // Another process may replace or evict the image meanwhile.
-        for _ in 0..<3 {
-            guard let entry = try index.entry(for: key), let file = entry.file else { return .missing }
-            guard let bytes = try fetching.parts.roots.read(file), ContentDigest.sha256(bytes) == entry.sha256 else {
-                continue
-            }
-            if let rendition = options.rendition {
-                if let made = try await RenditionWork.exported(rendition, of: key, fetching) {
-                    return .image((made.bytes, made.mediaType, false))
-                }
-                report.originals += 1
-            }
-            guard options.withoutMetadata else { return .image((bytes, file.mediaType, true)) }
-            guard let made = try await MetadataRemoval.exported((bytes, file.mediaType), of: key, fetching) else {
-                return .withheld
-            }
-            return .image((made.bytes, made.mediaType, made.bytes == bytes))
-        }
-        return .missing
     }
 
     /// Appends a line to the manifest that only tells how the files are named, because there is no file.

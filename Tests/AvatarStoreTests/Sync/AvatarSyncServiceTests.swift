@@ -60,6 +60,32 @@ struct AvatarSyncServiceTests {
         }
     }
 
+    /// Dashboards are made of them.
+    @Test func eachSyncIsLoggedWithItsCounts_byStableKeys() async throws {
+        let log = SyncLog()
+        try await StoreFixture.withStore({ $0.logger = Logger(label: "test") { _ in log } }) { fixture in
+            let url = fixture.serve(SampleImage.png(seed: 1, byteCount: 900), at: "/a.png")
+            let contacts = [
+                Contact(id: "a", avatarURL: url), Contact(id: "b", avatarURL: fixture.origin.url("/none.png")),
+            ]
+            let service = AvatarSyncService(store: fixture.store, every: .seconds(60), contacts: { contacts })
+            let running = Task { try await service.run() }
+            try await waitUntil { log.synced != nil }
+            running.cancel()
+            try await running.value
+
+            let counts = try #require(log.synced)
+            #expect(
+                counts.keys.sorted() == [
+                    "bytesReceived", "changed", "contacts", "duplicates", "evicted", "failed", "fetched", "fresh",
+                    "ignored", "keptLeavers", "notModified", "overBudget", "removed", "requests", "saved", "seconds",
+                    "shared", "skipped", "unlinked", "unreadable", "unstored", "wanted", "withoutImage",
+                ]
+            )
+            #expect(counts["contacts"] == "2" && counts["fetched"] == "1" && counts["failed"] == "1")
+        }
+    }
+
     @Test func aShutdownEndsTheRunningSync_andReceivedImagesAreStored() async throws {
         try await StoreFixture.withStore { fixture in
             let contacts = (0..<200).map { number in
@@ -88,5 +114,31 @@ struct AvatarSyncServiceTests {
             #expect(fixture.origin.requestCount < 200)
             try fixture.expectConsistent()
         }
+    }
+}
+
+/// Keeps the metadata of the first finished sync.
+private final class SyncLog: LogHandler, Sendable {
+    private let first = Mutex<[String: String]?>(nil)
+
+    var synced: [String: String]? { first.withLock { $0 } }
+
+    func log(event: LogEvent) {
+        guard event.message == "synced", event.level == .info else { return }
+        let values = (event.metadata ?? [:]).mapValues(\.description)
+        first.withLock { $0 = $0 ?? values }
+    }
+
+    subscript(metadataKey _: String) -> Logger.MetadataValue? {
+        get { nil }
+        set {}
+    }
+    var metadata: Logger.Metadata {
+        get { [:] }
+        set {}
+    }
+    var logLevel: Logger.Level {
+        get { .info }
+        set {}
     }
 }

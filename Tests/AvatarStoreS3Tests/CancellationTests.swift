@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarStoreTesting
 import Foundation
+import ProgramRunning
 import Testing
 
 @testable import AvatarStoreS3

@@ -1,5 +1,6 @@
 import AvatarCore
 import Foundation
+import ProgramRunning
 
 @testable import AvatarStoreS3
 

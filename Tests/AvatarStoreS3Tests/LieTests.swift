@@ -1,5 +1,6 @@
 import AvatarCore
 import Foundation
+import ProgramRunning
 import Testing
 
 import AvatarProviders

@@ -1,4 +1,5 @@
 import Foundation
+import ProgramRunning
 import Synchronization
 
 /// A server on loopback that sends what a test says, whether it is HTTP or not.

@@ -34,10 +34,7 @@ package struct DAVServerProgram: Sendable {
     /// Runs `body` with a server of `kind`.
     package static func with(_ kind: Kind, _ body: (DAVServerProgram) async throws -> Void) async throws {
         let workplace = try Workplace()
-        // Finds a free port.
-        let origin = try await LoopbackOrigin.start()
-        let port = origin.port
-        try await origin.stop()
+        let port = try Socket.freePorts(1)
         let program: RunningProgram
         switch kind {
         case .radicale:

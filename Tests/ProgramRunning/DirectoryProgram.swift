@@ -26,9 +26,7 @@ package struct DirectoryProgram: Sendable {
     /// Runs `body` with a directory of `people`.
     package static func with(_ people: [Person], _ body: (DirectoryProgram) async throws -> Void) async throws {
         let workplace = try Workplace()
-        let origin = try await LoopbackOrigin.start()
-        try await origin.stop()
-        let url = "ldap://127.0.0.1:\(origin.port)"
+        let url = "ldap://127.0.0.1:\(try Socket.freePorts(1))"
         try FileManager.default.createDirectory(atPath: workplace.path("data"), withIntermediateDirectories: true)
         let configuration = try workplace.write("slapd.conf", configuration(data: workplace.path("data")))
         let entries = try workplace.write("entries.ldif", ([base] + people.map(entry)).joined(separator: "\n"))

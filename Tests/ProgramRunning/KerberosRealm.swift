@@ -24,7 +24,7 @@ package struct KerberosRealm: Sendable {
     /// Runs `body` with a realm whose service forwards to `port`.
     package static func with(forwardingTo port: Int, _ body: (KerberosRealm) async throws -> Void) async throws {
         let workplace = try Workplace()
-        let (kdcPort, servicePort) = (try await freePort(), try await freePort())
+        let (kdcPort, servicePort) = (try Socket.freePorts(1), try Socket.freePorts(1))
         try workplace.write("krb5.conf", clientConfiguration(kdcPort))
         try workplace.write("kdc.conf", serverConfiguration(kdcPort, workplace))
         var environment = [
@@ -73,12 +73,6 @@ package struct KerberosRealm: Sendable {
         }
     }
 
-    private static func freePort() async throws -> Int {
-        let origin = try await LoopbackOrigin.start()
-        try await origin.stop()
-        return origin.port
-    }
-
     private static let realm = "TEST.EXAMPLE"
 
     /// The folders of the unpacked libraries.
@@ -91,7 +85,7 @@ package struct KerberosRealm: Sendable {
         return folders.joined(separator: ":")
     }
 
-    private static func clientConfiguration(_ port: Int) -> String {
+    private static func clientConfiguration(_ port: UInt16) -> String {
         """
         [libdefaults]
         default_realm = \(realm)
@@ -108,7 +102,7 @@ package struct KerberosRealm: Sendable {
         """
     }
 
-    private static func serverConfiguration(_ port: Int, _ workplace: Workplace) -> String {
+    private static func serverConfiguration(_ port: UInt16, _ workplace: Workplace) -> String {
         let modules = libraries.split(separator: ":").map { "\($0)/krb5/plugins/kdb" }
             .first { FileManager.default.fileExists(atPath: $0) }
         return """

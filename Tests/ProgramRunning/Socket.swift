@@ -1,13 +1,14 @@
 import Foundation
+import Synchronization
 
 /// Sockets on loopback.
-enum Socket {
-    struct Failure: Error {
+package enum Socket {
+    package struct Failure: Error {
         let code = errno
     }
 
     /// A listening socket and its port.
-    static func listen(port: UInt16 = 0) throws -> (descriptor: CInt, port: UInt16) {
+    package static func listen(port: UInt16 = 0) throws -> (descriptor: CInt, port: UInt16) {
         // Engines that start later must not inherit it, or a connection would outlive its end.
         let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw Failure() }
@@ -31,14 +32,20 @@ enum Socket {
         return (descriptor, UInt16(bigEndian: address.sin_port))
     }
 
-    /// The first of `count` ports that are free, together with those 10,000 above. They are below the ports that the system
-    /// gives to connections.
-    static func freePorts(_ count: UInt16) throws -> UInt16 {
+    /// The ports that were given out, by the first of each range.
+    private static let given = Mutex<Set<UInt16>>([])
+
+    /// The first of `count` ports that are free, at most 10, together with those 10,000 above.
+    ///
+    /// They are for a server that cannot choose a port itself. They are below the ports that the system gives to connections and to
+    /// listeners without a port of their own, and are given out once: no other test takes one before the server listens.
+    package static func freePorts(_ count: UInt16) throws -> UInt16 {
         for _ in 0..<100 {
             let first = UInt16.random(in: 1_200...2_000) * 10
-            var descriptors: [CInt] = []
-            defer { for descriptor in descriptors { close(descriptor) } }
+            guard given.withLock({ $0.insert(first).inserted }) else { continue }
             do {
+                var descriptors: [CInt] = []
+                defer { for descriptor in descriptors { close(descriptor) } }
                 for port in first..<first + count {
                     descriptors.append(try listen(port: port).descriptor)
                     descriptors.append(try listen(port: port + 10_000).descriptor)
@@ -46,14 +53,13 @@ enum Socket {
                 return first
             } catch {
                 // One of them is in use: other ports are tried.
-                continue
             }
         }
         throw Failure()
     }
 
     /// The number of open descriptors of this process.
-    static func openDescriptors() throws -> Int {
+    package static func openDescriptors() throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
     }
 }

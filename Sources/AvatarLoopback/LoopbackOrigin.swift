@@ -70,7 +70,8 @@ public final class LoopbackOrigin: Sendable {
     }
 
     /// Closes the port and every connection, even one whose response is being sent. New connections are refused from
-    /// then on. Returns when everything is closed; does nothing if the origin is stopped already.
+    /// then on: until the last reference to the origin goes, only a server that asks for its port by number gets it.
+    /// Returns when everything is closed; does nothing if the origin is stopped already.
     ///
     /// - Throws: the error of a socket that did not close.
     public func stop() async throws {
@@ -78,6 +79,10 @@ public final class LoopbackOrigin: Sendable {
         listener?.close(promise: nil)
         connections.forEach { $0.close(promise: nil) }
         try await listener?.closeFuture.get()
+        if listener != nil {
+            let reservation = ReservedPort(try loopbackAddress())
+            state.withLock { $0.reservation = reservation }
+        }
         for connection in connections {
             try await connection.closeFuture.get()
         }
@@ -285,6 +290,8 @@ struct OriginState {
     /// Whether new connections are accepted.
     var isOpen = false
     var listener: (any Channel)?
+    /// Keeps the port of a stopped origin from others.
+    var reservation: ReservedPort?
     /// The open connections.
     var connections: [ObjectIdentifier: any Channel] = [:]
     /// Connections accepted since the last reset.
@@ -304,6 +311,7 @@ struct OriginState {
     /// Takes over a listener that is bound, and its port.
     mutating func opened(_ listener: any Channel) {
         self.listener = listener
+        reservation = nil
         port = listener.localAddress?.port ?? port
     }
 

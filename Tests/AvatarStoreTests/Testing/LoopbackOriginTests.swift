@@ -1,4 +1,5 @@
 import AvatarStoreTesting
+import Foundation
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -104,6 +105,37 @@ struct LoopbackOriginTests {
         #expect(origin.url("/a", host: "localhost") == "http://localhost:\(origin.port)/a")
         #expect(try await PlainSocket.get("/", from: origin).hasPrefix("HTTP/1.1 404"))
         try await origin.stop()
+    }
+
+    /// Otherwise the origin of another test might answer for it.
+    @Test func portOfAStoppedOriginGoesToNoOther() async throws {
+        let origin = try await LoopbackOrigin.start()
+        try await origin.stop()
+
+        #expect(try bindingError(origin.port) == EADDRINUSE)
+        let refusal = #expect(throws: PlainSocket.Failure.self) {
+            try PlainSocket(host: origin.host, port: origin.port)
+        }
+        #expect(refusal?.code == ECONNREFUSED)
+        let successor = try await LoopbackOrigin.start(port: origin.port)
+        #expect(try await PlainSocket.get("/", from: successor).hasPrefix("HTTP/1.1 404"))
+        try await successor.stop()
+    }
+
+    /// The error of a socket that binds to `port` and shares it with no other; 0 if it could.
+    private func bindingError(_ port: Int) throws -> Int32 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 ? 0 : errno
+            }
+        }
     }
     #endif
 

@@ -4,8 +4,6 @@ import NIOCore
 import Darwin
 #elseif canImport(Glibc)
 import Glibc
-#elseif canImport(Musl)
-import Musl
 #endif
 
 /// A TCP port on which nothing listens, so that connections to it are refused. As long as it lives, the system gives the port to no

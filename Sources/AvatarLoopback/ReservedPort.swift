@@ -1,10 +1,5 @@
+import AvatarFoundation
 import NIOCore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#endif
 
 /// A TCP port on which nothing listens, so that connections to it are refused. As long as it lives, the system gives the port to no
 /// connection, and to a listener only if that asks for it by its number.

@@ -23,9 +23,11 @@ package final class BootRecord {
     private(set) var mark = BootMark.none
     /// Whether a synchronization has failed, as this process knows.
     private var hasFailed = false
+    /// How many synchronizations have failed in this process.
+    private var failureCount = 0
 
-    /// Behind the id of a boot in which a synchronization has failed.
-    private static let failure = " failed"
+    /// Between the id of a boot and the number of synchronizations that have failed since.
+    private static let failure = " failed "
 
     init(_ index: AvatarIndex, _ places: StorePlaces, _ current: BootID) {
         (self.index, self.places, self.current) = (index, places, current)
@@ -46,9 +48,10 @@ package final class BootRecord {
         guard try index.openBoot() != nil else { return }
         let stored = try index.write { try $0.openBoot() }
         guard let boot = stored else { return }
-        let isFailed = boot.id.hasSuffix(Self.failure)
-        guard !current.isRecorded(as: isFailed ? String(boot.id.dropLast(Self.failure.count)) : boot.id) else {
-            (mark, hasFailed) = (.thisBoot, isFailed)
+        let (id, failures) = Self.parts(of: boot.id)
+        hasFailed = failures > 0
+        guard !current.isRecorded(as: id) else {
+            mark = .thisBoot
             return
         }
         mark = .earlierBoot(lastDurableFile: boot.lastDurableFile)
@@ -58,8 +61,13 @@ package final class BootRecord {
     /// Makes all files durable, up to `lastFile`, after they were compared with the index.
     func markCompared(upTo lastFile: Int64) throws {
         // Another process whose comparison failed may have published files since.
-        try synchronize()
-        try index.write(.power) { try $0.replaceBoot(by: current.text, lastDurableFile: lastFile) }
+        let begin = try synchronize()
+        try index.write(.power) { transaction in
+            guard try isSound(since: begin, in: transaction) else {
+                throw AvatarStoreError(.storage, "A synchronization failed in another process meanwhile.")
+            }
+            try transaction.replaceBoot(by: current.text, lastDurableFile: lastFile)
+        }
         mark = .thisBoot
         places.suspects?.end()
     }
@@ -67,40 +75,63 @@ package final class BootRecord {
     /// Makes everything durable and removes the boot id, if this is the last process that has the store open.
     func markClean() throws {
         guard mark == .thisBoot, try isAlone() else { return }
-        try synchronize()
+        let begin = try synchronize()
         try index.write(.power) { transaction in
             // A process that arrived meanwhile holds a lock already, and relies on the boot id if it read it before.
-            if try isAlone() { try transaction.endBoot() }
+            if try isAlone(), try isSound(since: begin, in: transaction) { try transaction.endBoot() }
         }
         mark = .none
     }
 
-    private func synchronize() throws {
-        let files = try filesToRewrite()
+    /// Makes all files durable.
+    ///
+    /// - Returns: the moment before.
+    private func synchronize() throws -> Moment {
+        let begin = try now()
         do {
-            try places.synchronizeFileSystems(rewriting: files)
+            try places.synchronizeFileSystems(rewriting: begin.files)
             hasFailed = false
+            return begin
         } catch {
             noteFailure()
             throw error
         }
     }
 
-    /// The files that must be written again before they count as durable.
-    func filesToRewrite() throws -> [(storageClass: StorageClass, path: String)] {
-        guard let boot = try index.openBoot(), hasFailed || boot.id == current.text + Self.failure else { return [] }
-        hasFailed = true
-        return try index.files(beyond: boot.lastDurableFile)
+    /// The moment at which a synchronization of all files begins.
+    struct Moment: Sendable {
+        /// The files that must be written again before they count as durable.
+        let files: [(storageClass: StorageClass, path: String)]
+        fileprivate let id: String?
+        fileprivate let failureCount: Int
+    }
+
+    /// The present moment.
+    func now() throws -> Moment {
+        let boot = try index.openBoot()
+        if let boot, Self.parts(of: boot.id).failures > 0 { hasFailed = true }
+        let files = try boot.map { hasFailed ? try index.files(beyond: $0.lastDurableFile) : [] } ?? []
+        return Moment(files: files, id: boot?.id, failureCount: failureCount)
+    }
+
+    /// Whether no synchronization of any process has failed since, or all files were written again after it.
+    private func isSound(since begin: Moment, in transaction: IndexTransaction) throws -> Bool {
+        let id = try transaction.openBoot()?.id
+        let failures = id.map { Self.parts(of: $0).failures } ?? 0
+        return failureCount == begin.failureCount && (id == begin.id || failures == 0)
     }
 
     /// Marks the boot, also for processes that open the store later.
     func noteFailure() {
         hasFailed = true
+        failureCount += 1
         // The log of the index may have lost bytes too, and tells it once.
         for _ in 1...2 {
             do {
-                return try index.write(.power) {
-                    try $0.replaceBoot(by: current.text + Self.failure, lastDurableFile: 0)
+                return try index.write(.power) { transaction in
+                    // The files of an earlier boot are still to be compared.
+                    let (id, failures) = Self.parts(of: try transaction.openBoot()?.id ?? current.text)
+                    try transaction.replaceBoot(by: id + Self.failure + "\(failures + 1)", lastDurableFile: 0)
                 }
             } catch {
                 // This process knows it still.
@@ -108,16 +139,25 @@ package final class BootRecord {
         }
     }
 
-    /// Whether a synchronization has failed since the store was last closed: its files can be read, and may not be on the disk.
-    package static func hasFailed(in index: AvatarIndex) throws -> Bool {
-        try index.openBoot()?.id.hasSuffix(failure) == true
+    /// The id of the boot in the `record` of the index, and how many synchronizations have failed since.
+    private static func parts(of record: String) -> (id: String, failures: Int) {
+        guard let end = record.firstRange(of: failure) else { return (record, 0) }
+        return (String(record[..<end.lowerBound]), Int(record[end.upperBound...]) ?? 1)
     }
 
-    /// Records that the files up to `lastFile` are on stable storage.
-    func moveDurablePoint(to lastFile: Int64) throws {
-        guard hasFailed else { return try index.write { try $0.setLastDurableFile(lastFile) } }
-        try index.write { try $0.replaceBoot(by: current.text, lastDurableFile: lastFile) }
-        hasFailed = false
+    /// Whether a synchronization has failed since the store was last closed: its files can be read, and may not be on the disk.
+    package static func hasFailed(in index: AvatarIndex) throws -> Bool {
+        try index.openBoot().map { parts(of: $0.id).failures > 0 } ?? false
+    }
+
+    /// Records that the files up to `lastFile` are on stable storage, unless a synchronization has failed since `begin`.
+    func moveDurablePoint(to lastFile: Int64, since begin: Moment) throws {
+        let isMoved = try index.write { transaction in
+            guard try isSound(since: begin, in: transaction) else { return false }
+            try transaction.replaceBoot(by: current.text, lastDurableFile: lastFile)
+            return true
+        }
+        if isMoved { hasFailed = false }
     }
 
     /// Whether no other process has the store open.
@@ -182,14 +222,14 @@ extension StoreWriter {
     private func moveDurablePoint() async {
         do {
             let lastFile = try index.lastFileID()
-            let files = try boot.filesToRewrite()
+            let begin = try boot.now()
             do {
-                try await synchronizeFileSystems(rewriting: files)
+                try await synchronizeFileSystems(rewriting: begin.files)
             } catch {
                 boot.noteFailure()
                 throw error
             }
-            try boot.moveDurablePoint(to: lastFile)
+            try boot.moveDurablePoint(to: lastFile, since: begin)
         } catch {
             // An opening after a power loss then compares more files. The next published files try again.
         }

@@ -6,6 +6,8 @@ import Synchronization
 import Testing
 import Workload
 
+@testable import AvatarWriter
+
 /// A synchronization of the file systems fails. The system then takes for written what it could not write, and the next one succeeds.
 @Suite(.timeLimit(.minutes(5)))
 struct FailedSynchronizationTests {
@@ -65,6 +67,42 @@ struct FailedSynchronizationTests {
                 #expect(found?.bytes == Picture(of: image, version: version).bytes, "seed \(seed)")
             }
             #expect(try await reopened.verify().isSound)
+            try await reopened.close()
+        }
+    }
+
+    /// A synchronization of all files begins before the bytes of one are lost, and ends after it: those bytes are not among them.
+    @Test(arguments: PowerLossModel.allCases, [false, true])
+    func aFailureDuringASynchronizationIsNotForgotten(model: PowerLossModel, isOfAnotherProcess: Bool) async throws {
+        let (shared, replaced) = (ImageKey.remote(2), ImageKey.remote(1))
+        let origin = ScriptedOrigin()
+        for seed in UInt64(1)...24 {
+            let disk = SimulatedDisk()
+            let store = try await disk.openStore { $0.originClient = origin }
+            origin.want([1: 1, 2: 5])
+            for image in [shared, replaced] { _ = try await store.avatar(for: image.key(at: ScriptedOrigin.url)) }
+            let writer = try store.requireWritable().writer
+            let begin = try await writer.beginMovingDurablePoint()
+            let other = isOfAnotherProcess ? try await disk.openStore { $0.originClient = origin } : store
+            origin.want([1: 20])
+            disk.fail { $0.name == "fsync" && $0.path.hasSuffix(".png") ? .fails(EIO) : nil }
+            await #expect(throws: AvatarStoreError.self) {
+                try await other.avatar(
+                    for: replaced.key(at: ScriptedOrigin.url),
+                    options: FetchOptions(policy: .reload)
+                )
+            }
+            disk.fail(nil)
+            try await writer.endMovingDurablePoint(since: begin)
+
+            let reopened = try await disk.losePower(model, seed: seed).openStore()
+            for (image, version) in [(shared, 5), (replaced, 1)] {
+                let found = try reopened.storedAvatar(for: image.key(at: ScriptedOrigin.url))
+                #expect(
+                    found == nil || found?.bytes == Picture(of: image, version: version).bytes,
+                    "\(image), seed \(seed)"
+                )
+            }
             try await reopened.close()
         }
     }
@@ -155,5 +193,14 @@ struct FailedSynchronizationTests {
             #expect(try await reopened.verify().isSound)
             try await reopened.close()
         }
+    }
+}
+
+extension StoreWriter {
+    /// The two halves of moving the durable point, between which the file systems are synchronized.
+    fileprivate func beginMovingDurablePoint() throws -> BootRecord.Moment { try boot.now() }
+
+    fileprivate func endMovingDurablePoint(since begin: BootRecord.Moment) throws {
+        try boot.moveDurablePoint(to: index.lastFileID(), since: begin)
     }
 }

@@ -194,11 +194,6 @@ extension IndexTransaction {
         try run(KeepsHits("UPDATE store SET boot_id = NULL"))
     }
 
-    /// Records that the files with row ids up to `id` are on stable storage.
-    package func setLastDurableFile(_ id: Int64) throws {
-        try run(KeepsHits("UPDATE store SET durable_file_id = max(durable_file_id, ?)"), [id])
-    }
-
     /// The value of the setting `name`; `nil` if it has its default.
     package func setting(_ name: String) throws -> Int64? {
         try integer("SELECT value FROM setting WHERE name = ?", [name])

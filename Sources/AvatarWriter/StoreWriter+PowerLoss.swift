@@ -177,10 +177,6 @@ enum BootMark: Equatable {
 }
 
 extension StoreWriter {
-    /// The most files beyond the durable point, about. At 8 KiB each, an opening after a power loss reads them in a
-    /// second or two.
-    private static let longestDistance = 16_384
-
     /// Compares the files with the index if the power was lost since the store was last closed.
     ///
     /// If that fails, the mark stays and the next opening tries again. Until then each use of a suspect file compares
@@ -213,7 +209,7 @@ extension StoreWriter {
     /// Moves the durable point up, in the background, once enough files were published beyond it.
     func notePublished(_ count: Int) {
         publishedSinceDurable += count
-        guard publishedSinceDurable >= Self.longestDistance, boot.mark == .thisBoot else { return }
+        guard publishedSinceDurable >= longestDistance, boot.mark == .thisBoot else { return }
         publishedSinceDurable = 0
         Task { await moveDurablePoint() }
     }

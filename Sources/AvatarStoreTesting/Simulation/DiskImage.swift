@@ -230,8 +230,10 @@ package struct DiskImage: Sendable {
         return count
     }
 
-    /// The bytes of all files.
-    var byteCount: Int { nodes.values.reduce(0) { $0 + $1.content.count } }
+    /// The bytes of all files that have a name or are open. Others are kept because a loss of power may bring their names back.
+    var byteCount: Int {
+        nodes.values.reduce(0) { $1.linkCount > 0 || $1.openings > 0 ? $0 + $1.content.count : $0 }
+    }
 }
 
 extension DiskImage.Stable {

@@ -56,6 +56,26 @@ struct StoreOwnerTests {
         }
     }
 
+    @Test("images that had lost their contacts before go with the next sync")
+    func unusedImagesGoOnceTheyAreNotKept() async throws {
+        try await StoreFixture.withStore { fixture in
+            let (store, logo) = (fixture.store, SampleImage.png(seed: 2, byteCount: 900))
+            let (old, new) = (fixture.serve(face, at: "/old.png"), fixture.serve(logo, at: "/new.png"))
+            for url in [old, new] { _ = try await store.sync(contacts: [Contact(id: "ada", avatarURL: url)]) }
+            let kept = try await store.sync(contacts: [Contact(id: "ada", avatarURL: new)])
+            #expect(kept.removed == 0)
+            #expect(try store.storedAvatar(for: old) != nil)
+
+            try await store.set(.keepUnlinked, to: 0)
+            let report = try await store.sync(contacts: [Contact(id: "ada", avatarURL: new)])
+
+            #expect(report.removed == 1)
+            #expect(try store.storedAvatar(for: old) == nil)
+            #expect(try store.storedAvatar(for: new) != nil)
+            try fixture.expectConsistent()
+        }
+    }
+
     enum Arrival: CaseIterable, Sendable { case read, syncOfAll, own }
 
     @Test("the new picture arrives later, not by a sync of the list", arguments: Arrival.allCases)

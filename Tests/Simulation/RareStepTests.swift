@@ -1,0 +1,158 @@
+import AvatarCore
+import AvatarFoundation
+import AvatarMaintenance
+import AvatarStore
+import AvatarStoreTesting
+import Logging
+import Testing
+import Workload
+
+@testable import AvatarWriter
+
+/// Steps of the writer that random programs do not come to: they need many images, a long time, or a disk that fails in one place.
+@Suite(.timeLimit(.minutes(5)))
+struct RareStepTests {
+    private static let slots = 1...6
+
+    /// A store with an image for each of `slots`, on `disk`.
+    private static func fill(
+        _ disk: SimulatedDisk,
+        movingDurablePointEvery distance: Int = .max,
+        _ origin: ScriptedOrigin = ScriptedOrigin()
+    ) async throws -> AvatarStore {
+        origin.want(Dictionary(uniqueKeysWithValues: slots.map { ($0, 1) }))
+        let store = try await disk.openStore { $0.originClient = origin }
+        try await store.requireWritable().writer.moveDurablePoint(every: distance)
+        for slot in slots { _ = try await store.avatar(for: key(slot)) }
+        return store
+    }
+
+    private static func key(_ slot: Int) throws -> AvatarKey { try ImageKey.remote(slot).key(at: ScriptedOrigin.url) }
+
+    private static func bytes(_ slot: Int) -> [UInt8] { Picture(of: .remote(slot), version: 1).bytes }
+
+    // MARK: The durable point
+
+    @Test(arguments: PowerLossModel.allCases)
+    func filesUpToTheDurablePointSurvive(model: PowerLossModel) async throws {
+        for seed in UInt64(1)...4 {
+            let disk = SimulatedDisk()
+            let store = try await Self.fill(disk, movingDurablePointEvery: 2)
+            try await waitUntil { try store.index.openBoot()?.lastDurableFile ?? 0 >= 2 }
+            let point = try #require(try store.index.openBoot()).lastDurableFile
+
+            let reopened = try await disk.losePower(model, seed: seed).openStore()
+
+            for slot in Self.slots {
+                let found = try reopened.storedAvatar(for: Self.key(slot))?.bytes
+                #expect(found == Self.bytes(slot) || found == nil && slot > point, "slot \(slot), seed \(seed)")
+            }
+            #expect(try await reopened.verify().isSound)
+            try await reopened.close()
+        }
+    }
+
+    @Test(arguments: PowerLossModel.allCases)
+    func durablePointMovesOnceLostBytesAreWrittenAgain(model: PowerLossModel) async throws {
+        let disk = SimulatedDisk()
+        disk.fail { $0.name == "syncfs" ? .fails(EIO) : nil }
+        let store = try await Self.fill(disk, movingDurablePointEvery: 3)
+        try await waitUntil { try store.index.openBoot()?.id.contains("failed") == true }
+        #expect(try store.index.openBoot()?.lastDurableFile == 0)
+        disk.fail(nil)
+
+        try await store.requireWritable().writer.moveDurablePoint(every: 1)
+        try await store.save(Picture(of: .own(1), version: 1).bytes, named: "own", in: .caches)
+        try await waitUntil { try store.index.openBoot()?.lastDurableFile ?? 0 >= Self.slots.count }
+
+        #expect(try store.index.openBoot()?.id == disk.bootID.text)
+        let reopened = try await disk.losePower(model, seed: 1).openStore()
+        for slot in Self.slots { #expect(try reopened.storedAvatar(for: Self.key(slot))?.bytes == Self.bytes(slot)) }
+        try await reopened.close()
+    }
+
+    // MARK: After a loss of power
+
+    @Test func imagesAreComparedAtEachUseWhereTheComparisonFailed() async throws {
+        let disk = SimulatedDisk()
+        let before = try await Self.fill(disk)
+        try await before.save(Picture(of: .own(1), version: 1).bytes, named: "own")
+        let after = disk.losePower(.ordered, seed: 3)
+        after.fail { $0.name == "open" && $0.path.hasSuffix(".png") ? .fails(EIO) : nil }
+
+        let store = try await after.openStore()
+
+        let own = try AvatarKey(name: "own")
+        #expect(try store.storedAvatar(for: own) == nil)
+        after.fail(nil)
+        #expect(try store.storedAvatar(for: own) != nil)
+        for slot in Self.slots {
+            let found = try store.storedAvatar(for: Self.key(slot))?.bytes
+            #expect(found == nil || found == Self.bytes(slot))
+        }
+        try await store.close()
+        let next = try await after.openStore()
+        #expect(try await next.verify().isSound)
+        try await next.close()
+    }
+
+    // MARK: A full disk
+
+    @Test func trimmingFreesADiskThatIsFull() async throws {
+        let disk = SimulatedDisk()
+        let store = try await disk.openStore()
+        let document = Picture(of: .own(1), version: 1).bytes
+        let kept = try await store.save(document, named: "kept")
+        for number in 1...9 {
+            let image = SampleImage.png(seed: UInt64(number), byteCount: 100_000)
+            try await store.save(image, named: "evicted \(number)", in: .caches)
+        }
+        disk.setCapacity(disk.image.byteCount(below: "/"))
+
+        let freed = try await store.trim(to: 0)
+
+        // Those that made room for the transaction were deleted before it.
+        #expect(freed.files == 9)
+        #expect(disk.image.byteCount(below: "/store/caches") == 0)
+        #expect(try store.storedAvatar(for: kept)?.bytes == document)
+        #expect(try await store.verify().isSound)
+        try await store.close()
+    }
+
+    @Test func imagesNeedTheRoomThatTheSettingKeepsFree() async throws {
+        let disk = SimulatedDisk()
+        let store = try await Self.fill(disk)
+        try await store.set(.minimumFree, to: 1 << 20)
+        let image = Picture(of: .own(1), version: 1).bytes
+        disk.setCapacity(disk.image.byteCount(below: "/") + 1 << 19)
+
+        let error = await #expect(throws: AvatarStoreError.self) { try await store.save(image, named: "own") }
+        #expect(error?.code == .diskFull && error?.message.contains("`min-free` requires 1 MiB") == true)
+        disk.setCapacity(1 << 30)
+        try await store.save(image, named: "own")
+        try await store.close()
+    }
+
+    // MARK: Times of use
+
+    @Test func timesThatCouldNotBeWrittenAreWrittenLater() async throws {
+        let disk = SimulatedDisk()
+        let store = try await Self.fill(disk)
+        let writer = try store.requireWritable().writer
+        _ = try store.storedAvatar(for: Self.key(1))
+        #expect(await writer.accesses.gatheredTime(ofFile: 1) != nil)
+
+        disk.fail { $0.name == "write" ? .fails(EIO) : nil }
+        await writer.flushAccesses(reportingTo: Logger(label: "test"))
+        disk.fail(nil)
+        #expect(await writer.accesses.gatheredTime(ofFile: 1) != nil)
+        await writer.flushAccesses(reportingTo: Logger(label: "test"))
+
+        #expect(await writer.accesses.gatheredTime(ofFile: 1) == nil)
+        try await store.close()
+    }
+}
+
+extension StoreWriter {
+    fileprivate func moveDurablePoint(every distance: Int) { longestDistance = distance }
+}

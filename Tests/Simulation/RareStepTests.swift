@@ -153,6 +153,75 @@ struct RareStepTests {
     }
 }
 
+extension RareStepTests {
+    @Test func timesOfManyImagesAreWrittenTogether() async throws {
+        let disk = SimulatedDisk()
+        let store = try await disk.openStore()
+        let count = 1_001
+        let writer = try store.requireWritable().writer
+        for number in 1...count {
+            let image = SampleImage.png(seed: UInt64(number), byteCount: 200)
+            try await store.save(image, named: "\(number)", in: .caches)
+        }
+        for number in 1...count { _ = try store.storedAvatar(for: AvatarKey(name: "\(number)")) }
+        #expect(await writer.accesses.bufferedCount == count)
+
+        await writer.flushAccesses(reportingTo: Logger(label: "test"))
+
+        #expect(await writer.accesses.bufferedCount == 0)
+        try await store.close()
+    }
+
+    @Test func aSyncThatCouldNotRunIsNoted() async throws {
+        let store = try await Self.fill(SimulatedDisk())
+        try await store.recordFailedSync()
+        #expect(try store.lastSync()?.outcome == .failed)
+        try await store.close()
+    }
+
+    // MARK: Files that cannot be deleted
+
+    @Test func filesOfADeadProcessAreDeletedOnceTheDiskAllowsIt() async throws {
+        let disk = SimulatedDisk()
+        let first = try await Self.fill(disk)
+        disk.fail { $0.name == "unlink" && $0.path.hasSuffix(".png") ? .kills : nil }
+        await #expect(throws: AvatarStoreError.self) { try await first.trim(to: 0) }
+        let left = disk.image.byteCount(below: "/store/caches")
+        #expect(left > 0)
+        disk.fail { $0.name == "unlink" && $0.path.hasSuffix(".png") ? .fails(EIO) : nil }
+
+        let second = try await disk.openStore()
+        for slot in Self.slots { #expect(try second.storedAvatar(for: Self.key(slot)) == nil) }
+        #expect(disk.image.byteCount(below: "/store/caches") == left)
+        await #expect(throws: AvatarStoreError.self) { try await second.trim(to: 0) }
+        disk.fail(nil)
+        try await second.trim(to: 0)
+
+        #expect(disk.image.byteCount(below: "/store/caches") == 0)
+        #expect(try await second.verify().isSound)
+        try await second.close()
+    }
+
+    @Test func aSaveSucceedsThoughTheFormerFilesCannotBeDeleted() async throws {
+        let disk = SimulatedDisk()
+        let store = try await disk.openStore()
+        let images = [1, 2, 3].map { Picture(of: .own(1), version: $0).bytes }
+        let key = try await store.save(images[0], named: "own", in: .caches)
+        disk.fail { $0.name == "unlink" && $0.path.hasSuffix(".png") ? .fails(EIO) : nil }
+        do { try await store.save(images[1], named: "own", in: .caches) } catch is AvatarStoreError {}
+        do { try await store.save(images[2], named: "other", in: .caches) } catch is AvatarStoreError {}
+        #expect(try store.storedAvatar(for: key)?.bytes == images[1])
+        disk.fail(nil)
+
+        try await store.save(images[2], named: "other", in: .caches)
+
+        #expect(try await store.verify().isSound)
+        let bytes = Set([images[1], images[2]]).reduce(0) { $0 + $1.count }
+        #expect(disk.image.byteCount(below: "/store/caches") == bytes)
+        try await store.close()
+    }
+}
+
 extension StoreWriter {
     fileprivate func moveDurablePoint(every distance: Int) { longestDistance = distance }
 }

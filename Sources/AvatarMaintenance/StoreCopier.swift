@@ -44,6 +44,13 @@ actor StoreCopier {
         } takeFiles: { copy, files in
             let run = BackupRun(index: index, copy: copy, files: files)
             try run.takeFiles()
+            // Meanwhile a process may have lost bytes of files that the copy has links to.
+            if target.links, try BootRecord.hasFailed(in: index) {
+                throw AvatarStoreError(
+                    .storage,
+                    "A synchronization of the store in \"\(index.path)\" failed during the backup. Make the backup again."
+                )
+            }
             return LeftOut(entries: run.missing)
         }
     }

@@ -21,7 +21,7 @@ package final class BootRecord {
     private let current: BootID
     /// How far the files are on stable storage.
     private(set) var mark = BootMark.none
-    /// Whether a synchronization has failed, as this process knows.
+    /// Whether a synchronization has failed since the store was last closed, as this process knows.
     private var hasFailed = false
     /// How many synchronizations have failed in this process.
     private var failureCount = 0
@@ -66,7 +66,8 @@ package final class BootRecord {
             guard try isSound(since: begin, in: transaction) else {
                 throw AvatarStoreError(.storage, "A synchronization failed in another process meanwhile.")
             }
-            try transaction.replaceBoot(by: current.text, lastDurableFile: lastFile)
+            let failures = Self.failures(in: try transaction.openBoot()?.id)
+            try transaction.replaceBoot(by: Self.record(current.text, failures: failures), lastDurableFile: lastFile)
         }
         mark = .thisBoot
         places.suspects?.end()
@@ -90,7 +91,6 @@ package final class BootRecord {
         let begin = try now()
         do {
             try places.synchronizeFileSystems(rewriting: begin.files)
-            hasFailed = false
             return begin
         } catch {
             noteFailure()
@@ -109,16 +109,15 @@ package final class BootRecord {
     /// The present moment.
     func now() throws -> Moment {
         let boot = try index.openBoot()
-        if let boot, Self.parts(of: boot.id).failures > 0 { hasFailed = true }
+        if Self.failures(in: boot?.id) > 0 { hasFailed = true }
         let files = try boot.map { hasFailed ? try index.files(beyond: $0.lastDurableFile) : [] } ?? []
         return Moment(files: files, id: boot?.id, failureCount: failureCount)
     }
 
-    /// Whether no synchronization of any process has failed since, or all files were written again after it.
+    /// Whether no synchronization of any process has failed since.
     private func isSound(since begin: Moment, in transaction: IndexTransaction) throws -> Bool {
-        let id = try transaction.openBoot()?.id
-        let failures = id.map { Self.parts(of: $0).failures } ?? 0
-        return failureCount == begin.failureCount && (id == begin.id || failures == 0)
+        let failures = Self.failures(in: try transaction.openBoot()?.id)
+        return failureCount == begin.failureCount && failures == Self.failures(in: begin.id)
     }
 
     /// Marks the boot, also for processes that open the store later.
@@ -129,15 +128,25 @@ package final class BootRecord {
         for _ in 1...2 {
             do {
                 return try index.write(.power) { transaction in
+                    let stored = try transaction.openBoot()?.id
+                    // A store that is closed has nothing to lose.
+                    guard stored != nil || mark != .none else { return }
                     // The files of an earlier boot are still to be compared.
-                    let (id, failures) = Self.parts(of: try transaction.openBoot()?.id ?? current.text)
-                    try transaction.replaceBoot(by: id + Self.failure + "\(failures + 1)", lastDurableFile: 0)
+                    let (id, failures) = Self.parts(of: stored ?? current.text)
+                    try transaction.replaceBoot(by: Self.record(id, failures: failures + 1), lastDurableFile: 0)
                 }
             } catch {
                 // This process knows it still.
             }
         }
     }
+
+    /// The record of the boot `id`.
+    private static func record(_ id: String, failures: Int) -> String {
+        failures == 0 ? id : id + failure + "\(failures)"
+    }
+
+    private static func failures(in record: String?) -> Int { record.map { parts(of: $0).failures } ?? 0 }
 
     /// The id of the boot in the `record` of the index, and how many synchronizations have failed since.
     private static func parts(of record: String) -> (id: String, failures: Int) {
@@ -147,17 +156,17 @@ package final class BootRecord {
 
     /// Whether a synchronization has failed since the store was last closed: its files can be read, and may not be on the disk.
     package static func hasFailed(in index: AvatarIndex) throws -> Bool {
-        try index.openBoot().map { parts(of: $0.id).failures > 0 } ?? false
+        failures(in: try index.openBoot()?.id) > 0
     }
 
     /// Records that the files up to `lastFile` are on stable storage, unless a synchronization has failed since `begin`.
+    ///
+    /// A mark of a failure stays until the last process closes the store: a file without a row yet may have lost bytes too.
     func moveDurablePoint(to lastFile: Int64, since begin: Moment) throws {
-        let isMoved = try index.write { transaction in
-            guard try isSound(since: begin, in: transaction) else { return false }
-            try transaction.replaceBoot(by: current.text, lastDurableFile: lastFile)
-            return true
+        try index.write { transaction in
+            guard try isSound(since: begin, in: transaction) else { return }
+            try transaction.setLastDurableFile(lastFile)
         }
-        if isMoved { hasFailed = false }
     }
 
     /// Whether no other process has the store open.

@@ -65,7 +65,7 @@ struct RareStepTests {
         try await store.save(Picture(of: .own(1), version: 1).bytes, named: "own", in: .caches)
         try await waitUntil { try store.index.openBoot()?.lastDurableFile ?? 0 >= Self.slots.count }
 
-        #expect(try store.index.openBoot()?.id == disk.bootID.text)
+        #expect(try store.index.openBoot()?.id.contains("failed") == true, "the mark stays until the store is closed")
         let reopened = try await disk.losePower(model, seed: 1).openStore()
         for slot in Self.slots { #expect(try reopened.storedAvatar(for: Self.key(slot))?.bytes == Self.bytes(slot)) }
         try await reopened.close()

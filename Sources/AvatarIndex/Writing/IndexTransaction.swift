@@ -179,7 +179,7 @@ extension IndexTransaction {
         )
     }
 
-    /// Replaces the boot that a power loss ended by the boot `id`: the files up to `lastDurableFile` are durable.
+    /// Replaces the record of the open boot by `id`: the files up to `lastDurableFile` are durable.
     package func replaceBoot(by id: String, lastDurableFile: Int64) throws {
         try run(
             KeepsHits("UPDATE store SET boot_id = ?, durable_file_id = max(durable_file_id, ?)"),
@@ -192,6 +192,11 @@ extension IndexTransaction {
     /// Called when the last process closes the store, once its file systems are synchronized.
     package func endBoot() throws {
         try run(KeepsHits("UPDATE store SET boot_id = NULL"))
+    }
+
+    /// Records that the files with row ids up to `id` are on stable storage.
+    package func setLastDurableFile(_ id: Int64) throws {
+        try run(KeepsHits("UPDATE store SET durable_file_id = max(durable_file_id, ?)"), [id])
     }
 
     /// The value of the setting `name`; `nil` if it has its default.

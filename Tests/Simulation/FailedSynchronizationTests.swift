@@ -39,6 +39,18 @@ struct FailedSynchronizationTests {
         }
     }
 
+    /// Lets the file of image 2 lose its bytes: the successor of image 1 is to share it, and the synchronization before fails.
+    private static func loseSharedBytes(on disk: SimulatedDisk, _ store: AvatarStore, _ origin: ScriptedOrigin) async {
+        // Version 20 is the logo that version 5 is.
+        origin.want([1: 20])
+        disk.fail { $0.name == "fsync" && $0.path.hasSuffix(".png") ? .fails(EIO) : nil }
+        await #expect(throws: AvatarStoreError.self) {
+            let key = try ImageKey.remote(1).key(at: ScriptedOrigin.url)
+            _ = try await store.avatar(for: key, options: FetchOptions(policy: .reload))
+        }
+        disk.fail(nil)
+    }
+
     /// The successor of an image has the bytes of a file that was published before, and shares it.
     @Test(arguments: PowerLossModel.allCases)
     func aSharedFileIsWrittenAgainBeforeItCountsAsDurable(model: PowerLossModel) async throws {
@@ -49,16 +61,7 @@ struct FailedSynchronizationTests {
             let store = try await disk.openStore { $0.originClient = origin }
             origin.want([1: 1, 2: 5])
             for image in [shared, replaced] { _ = try await store.avatar(for: image.key(at: ScriptedOrigin.url)) }
-            // Version 20 is the logo that version 5 is.
-            origin.want([1: 20])
-            disk.fail { $0.name == "fsync" && $0.path.hasSuffix(".png") ? .fails(EIO) : nil }
-            await #expect(throws: AvatarStoreError.self) {
-                try await store.avatar(
-                    for: replaced.key(at: ScriptedOrigin.url),
-                    options: FetchOptions(policy: .reload)
-                )
-            }
-            disk.fail(nil)
+            await Self.loseSharedBytes(on: disk, store, origin)
             try await store.close()
 
             let reopened = try await disk.losePower(model, seed: seed).openStore()
@@ -84,15 +87,7 @@ struct FailedSynchronizationTests {
             let writer = try store.requireWritable().writer
             let begin = try await writer.beginMovingDurablePoint()
             let other = isOfAnotherProcess ? try await disk.openStore { $0.originClient = origin } : store
-            origin.want([1: 20])
-            disk.fail { $0.name == "fsync" && $0.path.hasSuffix(".png") ? .fails(EIO) : nil }
-            await #expect(throws: AvatarStoreError.self) {
-                try await other.avatar(
-                    for: replaced.key(at: ScriptedOrigin.url),
-                    options: FetchOptions(policy: .reload)
-                )
-            }
-            disk.fail(nil)
+            await Self.loseSharedBytes(on: disk, other, origin)
             try await writer.endMovingDurablePoint(since: begin)
 
             let reopened = try await disk.losePower(model, seed: seed).openStore()

@@ -1,34 +1,25 @@
+import AvatarCore
+
 /// Paths at a server in one spelling: servers encode the same path in different ways.
 enum DAVPath {
     /// `path` with exactly those bytes encoded that are neither unreserved (RFC 3986 section 2.3) nor slashes. An encoded slash stays
     /// encoded.
     static func canonical(_ path: String) -> String {
-        let bytes = Array(path.utf8)
         var text: [UInt8] = []
-        var index = 0
-        while index < bytes.count {
-            var byte = bytes[index]
-            var isEncoded = false
-            index += 1
-            if byte == UInt8(ascii: "%"), index + 2 <= bytes.count,
-                let value = UInt8(String(decoding: bytes[index..<index + 2], as: UTF8.self), radix: 16)
-            {
-                (byte, isEncoded) = (value, true)
-                index += 2
-            }
-            if isUnreserved(byte) || byte == UInt8(ascii: "/") && !isEncoded {
-                text.append(byte)
-            } else {
-                let digits = Array("0123456789ABCDEF".utf8)
-                text += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
+        var rest = Array(path.utf8)[...]
+        while let byte = rest.first {
+            let escaped = PercentEncoding.escapedByte(rest)
+            rest = rest.dropFirst(escaped == nil ? 1 : 3)
+            let isSlash = escaped == nil && byte == UInt8(ascii: "/")
+            let plain = escaped ?? byte
+            PercentEncoding.append(plain, to: &text, isKept: isSlash || PercentEncoding.isUnreserved(plain))
         }
         return String(decoding: text, as: UTF8.self)
     }
 
     /// The canonical path that `reference` means at the server `base`; `nil` if it is at another one.
     static func resolve(_ reference: String, at base: String) -> String? {
-        let text = reference.trimmed
+        let text = reference.withoutWhiteSpace
         guard text.hasPrefix("/") else {
             guard let mark = text.firstRange(of: "://") else { return nil }
             let rest = text[mark.upperBound...]
@@ -56,43 +47,12 @@ enum DAVPath {
 
     /// The decoded name at the end of `path`.
     static func name(of path: String) -> String {
-        var bytes: [UInt8] = []
-        let last = Array((path.split(separator: "/").last ?? "").utf8)
-        var index = 0
-        while index < last.count {
-            if last[index] == UInt8(ascii: "%"), index + 3 <= last.count,
-                let value = UInt8(String(decoding: last[index + 1..<index + 3], as: UTF8.self), radix: 16)
-            {
-                bytes.append(value)
-                index += 3
-            } else {
-                bytes.append(last[index])
-                index += 1
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func isUnreserved(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
-            true
-        default: false
-        }
+        let last = path.split(separator: "/").last ?? ""
+        return last.percentDecoded ?? String(last)
     }
 }
 
 extension String {
-    /// Without white space at both ends.
-    var trimmed: String {
-        var text = self[...]
-        while text.first?.isWhitespace == true { text.removeFirst() }
-        while text.last?.isWhitespace == true { text.removeLast() }
-        return String(text)
-    }
-
     /// Whether it is the path of a collection.
     var isCollectionPath: Bool { hasSuffix("/") }
 

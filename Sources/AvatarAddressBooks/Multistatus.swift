@@ -184,11 +184,12 @@ struct MultistatusReader: ~Copyable {
 
     /// Takes the element that ends.
     private mutating func end(_ resource: inout DAVResource, _ properties: inout DAVResource) {
-        if path.count == 2, path[1] == "sync-token" { syncToken = text.trimmed }
+        if path.count == 2, path[1] == "sync-token" { syncToken = text.withoutWhiteSpace }
         guard path.count >= 3, path[1] == "response" else { return }
         switch (path.count, path[2]) {
         case (3, "href"):
-            if resource.href.isEmpty { resource.href = text.trimmed } else { resource.others.append(text.trimmed) }
+            let href = text.withoutWhiteSpace
+            if resource.href.isEmpty { resource.href = href } else { resource.others.append(href) }
         case (3, "status"): resource.status = Self.status(text)
         case (4, "error") where path[3] == "valid-sync-token": resource.refusesToken = true
         case (4, "propstat") where path[3] == "status": properties.status = Self.status(text)
@@ -196,16 +197,16 @@ struct MultistatusReader: ~Copyable {
             if (200..<300).contains(properties.status ?? 200) { resource.take(properties) }
         case (5, "propstat"):
             switch path[4] {
-            case "getetag": properties.etag = text.trimmed
-            case "displayname": properties.displayName = text.trimmed
-            case "sync-token": properties.syncToken = text.trimmed
-            case "getctag": properties.collectionTag = text.trimmed
+            case "getetag": properties.etag = text.withoutWhiteSpace
+            case "displayname": properties.displayName = text.withoutWhiteSpace
+            case "sync-token": properties.syncToken = text.withoutWhiteSpace
+            case "getctag": properties.collectionTag = text.withoutWhiteSpace
             case "address-data": properties.card = text
             default: break
             }
         case (6, "propstat") where path[5] == "href":
-            if path[4] == "current-user-principal" { properties.principals.append(text.trimmed) }
-            if path[4] == "addressbook-home-set" { properties.homes.append(text.trimmed) }
+            if path[4] == "current-user-principal" { properties.principals.append(text.withoutWhiteSpace) }
+            if path[4] == "addressbook-home-set" { properties.homes.append(text.withoutWhiteSpace) }
         default: break
         }
     }

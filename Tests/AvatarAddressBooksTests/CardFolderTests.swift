@@ -36,6 +36,18 @@ struct CardFolderTests {
 
     private func ids(_ fixture: StoreFixture) throws -> [String] { try fixture.store.contacts().contacts.map(\.id) }
 
+    @Test func aPercentSignInANameIsNoEscape() async throws {
+        try await StoreFixture.withStore { fixture in
+            let folder = Folder()
+            try folder.write("a%41.vcf", Self.card("x"))
+            try folder.write("aA.vcf", Self.card("y"))
+            #expect(try await sync(fixture, folder.path).contacts == 2)
+            let again = try await sync(fixture, folder.path)
+            #expect(again.contacts == 2 && again.sources.map(\.changed) == [0])
+            #expect(try ids(fixture) == ["x", "y"])
+        }
+    }
+
     @Test func changedFilesOfAllFoldersBelowAreRead() async throws {
         try await StoreFixture.withStore { fixture in
             let folder = Folder()

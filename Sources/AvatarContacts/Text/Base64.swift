@@ -95,30 +95,13 @@ enum DataURI {
         guard let comma = uri.firstIndex(of: .comma) else {
             throw DecodingFault(problem: "is a `data:` URI without a comma before its data")
         }
-        let data = try decodingPercent(uri[(comma + 1)...])
+        guard let data = PercentEncoding.decode(uri[(comma + 1)...]) else {
+            throw DecodingFault(problem: "is a `data:` URI with a `%` without two hexadecimal digits")
+        }
         // `base64` is the last parameter. White space around it is a common mistake.
         guard let mark = uri[..<comma].lastIndex(of: .semicolon),
             uri[(mark + 1)..<comma].trimmed.spells("BASE64")
-        else { return Array(data) }
-        return try Base64.bytes(of: data)
-    }
-
-    /// Resolves percent-encoding (RFC 3986 section 2.1).
-    private static func decodingPercent(_ text: ArraySlice<UInt8>) throws(DecodingFault) -> ArraySlice<UInt8> {
-        guard text.contains(UInt8(ascii: "%")) else { return text }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.count)
-        var rest = text
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.popFirst()?.hexadecimalValue, let low = rest.popFirst()?.hexadecimalValue else {
-                throw DecodingFault(problem: "is a `data:` URI with a `%` without two hexadecimal digits")
-            }
-            bytes.append(high << 4 | low)
-        }
-        return bytes[...]
+        else { return data }
+        return try Base64.bytes(of: data[...])
     }
 }

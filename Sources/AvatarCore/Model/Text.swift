@@ -70,23 +70,6 @@ extension StringProtocol where SubSequence == Substring, UnicodeScalarView: Bidi
 
     /// The text without white space at both ends.
     package var withoutWhiteSpace: String { trimmed(\.properties.isWhitespace) }
-
-    /// The text without percent-encoding; `nil` if an escape is not complete, or the result not UTF-8.
-    package var percentDecoded: String? {
-        var bytes: [UInt8] = []
-        var rest = Array(utf8)[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.popFirst().flatMap(Hexadecimal.value),
-                let low = rest.popFirst().flatMap(Hexadecimal.value)
-            else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
 }
 
 extension String {

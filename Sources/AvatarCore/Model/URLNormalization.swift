@@ -331,9 +331,7 @@ extension URLNormalization {
     /// Appends `byte`, percent-encoded unless `allowed` contains it. A percent sign without two digits becomes `%25`,
     /// as its author meant.
     private static func append(_ byte: UInt8, to output: inout [UInt8], allowing allowed: URLCharacterSet) {
-        guard !allowed.contains(byte) else { return output.append(byte) }
-        let digits = Array("0123456789ABCDEF".utf8)
-        output += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        PercentEncoding.append(byte, to: &output, isKept: allowed.contains(byte))
     }
 
     private static func withoutDotSegments(_ path: [UInt8]) -> [UInt8] {

@@ -1,3 +1,5 @@
+import AvatarCore
+
 /// The path and the query of a request target (RFC 9112 section 3.2), decoded.
 struct RequestTarget: Equatable {
     /// The segments of the path, each decoded by itself, so that a `%2F` belongs to its segment. Empty for `/`.
@@ -46,49 +48,16 @@ struct RequestTarget: Equatable {
     /// The text that `bytes` encode (RFC 3986 section 2.1); `nil` for a `%` without two digits, for NUL and for bytes that are
     /// not UTF-8.
     private static func decoded(_ bytes: ArraySlice<UInt8>, plusIsSpace: Bool = false) -> String? {
-        guard bytes.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") || $0 == 0 }) else {
-            return String(validating: bytes, as: UTF8.self)
-        }
-        var decoded: [UInt8] = []
-        var place = bytes.startIndex
-        while place < bytes.endIndex {
-            var byte = bytes[place]
-            if byte == UInt8(ascii: "%") {
-                guard place + 2 < bytes.endIndex, let high = value(of: bytes[place + 1]),
-                    let low = value(of: bytes[place + 2])
-                else { return nil }
-                byte = high << 4 | low
-                place += 2
-            } else if plusIsSpace, byte == UInt8(ascii: "+") {
-                byte = UInt8(ascii: " ")
-            }
-            guard byte != 0 else { return nil }
-            decoded.append(byte)
-            place += 1
+        guard let decoded = PercentEncoding.decode(bytes, plusIsSpace: plusIsSpace), !decoded.contains(0) else {
+            return nil
         }
         return String(validating: decoded, as: UTF8.self)
     }
 
-    private static func value(of digit: UInt8) -> UInt8? {
-        Character(UnicodeScalar(digit)).hexDigitValue.map(UInt8.init)
-    }
-
     /// `text` as one segment of a path: everything but unreserved characters is encoded.
     static func encoded(_ text: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var bytes: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "~"):
-                bytes.append(byte)
-            // A segment of dots only would be removed by clients.
-            case UInt8(ascii: ".") where !text.utf8.allSatisfy({ $0 == UInt8(ascii: ".") }):
-                bytes.append(byte)
-            default:
-                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        // A segment of dots only would be removed by clients.
+        let isOnlyDots = text.utf8.allSatisfy { $0 == UInt8(ascii: ".") }
+        return isOnlyDots ? String(repeating: "%2E", count: text.utf8.count) : PercentEncoding.encode(text)
     }
 }

@@ -88,6 +88,15 @@ extension stat {
     package var isFolder: Bool { st_mode & S_IFMT == S_IFDIR }
 }
 
+extension statvfs {
+    /// The free bytes of the file system that are available to this user.
+    package var freeBytes: Int {
+        // Some file systems report "unlimited" as a number of blocks that overflows in bytes.
+        let (bytes, overflow) = Int(clamping: f_bavail).multipliedReportingOverflow(by: Int(clamping: f_frsize))
+        return overflow ? .max : bytes
+    }
+}
+
 extension FileSystem {
     /// Opens `path` in `directory`.
     package func open(
@@ -152,6 +161,33 @@ extension FileSystem {
         }
     }
 
+    /// Creates the file `name` with `bytes` in `folder`, and deletes it again if it cannot be written.
+    ///
+    /// - Parameters:
+    ///   - path: The name of the file in an error of writing.
+    ///   - finish: Called with the open file once it has all bytes.
+    package func create(
+        _ name: String,
+        of bytes: [UInt8],
+        in folder: Int32,
+        mode: UInt32,
+        named path: String,
+        finish: (Int32) -> Void = { _ in }
+    ) throws(SystemCallError) {
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
+        let file = try open(name, in: folder, flags: flags, mode: mode)
+        defer { close(file) }
+        do throws(SystemCallError) {
+            try bytes.withUnsafeBufferPointer { (elements) throws(SystemCallError) in
+                try write(UnsafeRawBufferPointer(elements), to: file, at: 0, named: path)
+            }
+        } catch {
+            unlinkat(folder, name, 0)
+            throw error
+        }
+        finish(file)
+    }
+
     /// Makes a file or directory durable.
     package func synchronize(_ file: Int32, named path: String) throws(SystemCallError) {
         guard fsync(file) == 0 else { throw SystemCallError("fsync", path) }
@@ -162,7 +198,13 @@ extension FileSystem {
     /// After a synchronization that failed, the system may take the file's bytes for written, though they are not: they can
     /// be read until the next start, and no later synchronization writes them (fsync(2), `EIO`). No other process must write
     /// to the file meanwhile.
-    package func rewrite(_ path: String, in directory: Int32 = AT_FDCWD) throws(SystemCallError) {
+    ///
+    /// - Parameter inspect: called with all bytes, piece by piece: the system may also have dropped them, and read the disk.
+    package func rewrite(
+        _ path: String,
+        in directory: Int32 = AT_FDCWD,
+        inspecting inspect: (UnsafeRawBufferPointer) -> Void = { _ in }
+    ) throws(SystemCallError) {
         let file = try open(path, in: directory, flags: O_RDWR | O_NOFOLLOW)
         defer { close(file) }
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
@@ -173,8 +215,9 @@ extension FileSystem {
             guard count >= 0 else { throw SystemCallError("read", path) }
             if count == 0 { break }
             try buffer.withUnsafeBufferPointer { (elements) throws(SystemCallError) in
-                let bytes = UnsafeRawBufferPointer(elements)[..<count]
-                try write(UnsafeRawBufferPointer(rebasing: bytes), to: file, at: offset, named: path)
+                let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(elements)[..<count])
+                inspect(bytes)
+                try write(bytes, to: file, at: offset, named: path)
             }
             offset += count
         }

@@ -76,3 +76,14 @@ package struct SystemCallError: Error, Sendable {
         }
     }
 }
+
+/// Runs `body`, and throws the store's error for a system call that failed.
+package func withStoreErrors<Result>(
+    _ body: () throws(SystemCallError) -> Result
+) throws(AvatarStoreError) -> Result {
+    do throws(SystemCallError) {
+        return try body()
+    } catch {
+        throw error.storeError
+    }
+}

@@ -141,14 +141,10 @@ package final class Directory: Sendable {
         guard fileSystem.fstatat(AT_FDCWD, path, &information, AT_SYMLINK_NOFOLLOW) == 0 else {
             throw SystemCallError("open", path).storeError
         }
-        let kind = information.st_mode & S_IFMT
-        guard kind != S_IFLNK else { throw isLink(path) }
-        guard kind == S_IFDIR else { throw notADirectory(path) }
-        let directory: Directory
-        do throws(SystemCallError) {
-            directory = try Directory(opening: path, on: fileSystem)
-        } catch {
-            throw error.storeError
+        guard information.st_mode & S_IFMT != S_IFLNK else { throw isLink(path) }
+        guard information.isFolder else { throw notADirectory(path) }
+        let directory = try withStoreErrors { () throws(SystemCallError) in
+            try Directory(opening: path, on: fileSystem)
         }
         guard allowsNetwork || fileSystem.isOnNetwork(directory.descriptor) != 1 else {
             throw AvatarStoreError(
@@ -168,11 +164,7 @@ package final class Directory: Sendable {
         allowsNetwork: Bool = false
     ) throws(AvatarStoreError) -> Directory {
         guard !fileSystem.exists(path) else { return try openRoot(path, on: fileSystem, allowsNetwork: allowsNetwork) }
-        do throws(SystemCallError) {
-            return try Directory(missing: path, on: fileSystem)
-        } catch {
-            throw error.storeError
-        }
+        return try withStoreErrors { () throws(SystemCallError) in try Directory(missing: path, on: fileSystem) }
     }
 
     /// The error for a path with a symbolic link in the place of the directory.
@@ -275,10 +267,7 @@ package final class Directory: Sendable {
         guard fileSystem.fstatvfs(descriptor, &information) == 0 else {
             throw SystemCallError("statvfs", path).storeError
         }
-        // Some file systems report "unlimited" as a number of blocks that overflows in bytes.
-        let (bytes, overflow) = Int(clamping: information.f_bavail)
-            .multipliedReportingOverflow(by: Int(clamping: information.f_frsize))
-        return overflow ? .max : bytes
+        return information.freeBytes
     }
 
     /// Removes the folder `name` and everything in it; missing files are no error. Removes a symbolic link itself, not
@@ -334,8 +323,7 @@ package final class Directory: Sendable {
     /// Whether `name` is a folder itself. A symbolic link to a folder is not: it is deleted, not followed.
     private func isFolder(_ name: String) -> Bool {
         var information = stat()
-        return fileSystem.fstatat(descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0
-            && information.st_mode & S_IFMT == S_IFDIR
+        return fileSystem.fstatat(descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0 && information.isFolder
     }
 
     /// Removes the folder `name` and moves its subfolders into this directory, under random names.

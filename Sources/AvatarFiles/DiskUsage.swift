@@ -56,7 +56,7 @@ package struct DiskUsage: Sendable {
     private mutating func add(_ path: String) -> Bool {
         var information = stat()
         guard fileSystem.fstatat(AT_FDCWD, path, &information, AT_SYMLINK_NOFOLLOW) == 0 else { return false }
-        if information.st_mode & S_IFMT == S_IFDIR { return true }
+        if information.isFolder { return true }
         bytes += Int(information.st_size)
         allocatedBytes += Int(information.st_blocks) * 512
         return false

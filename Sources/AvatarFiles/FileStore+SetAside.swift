@@ -35,7 +35,7 @@ extension FileStore {
     /// - Returns: its absolute path there; `nil` if `path` does not exist.
     package func setAside(_ path: String) throws(AvatarStoreError) -> String? {
         let place = setAsidePlace
-        do throws(SystemCallError) {
+        return try withStoreErrors { () throws(SystemCallError) -> String? in
             _ = try fileSystem.makeDirectory(place, in: AT_FDCWD, mode: 0o700)
             let name = path.map { $0 == "/" ? "-" : String($0) }.joined()
             let copy = storageClass.rawValue + "-" + name
@@ -45,8 +45,6 @@ extension FileStore {
             guard try link(path, as: copy, in: target) else { return nil }
             try fileSystem.synchronize(target, named: place)
             return place + "/" + copy
-        } catch {
-            throw error.storeError
         }
     }
 

@@ -1,4 +1,5 @@
 package import AvatarCore
+import AvatarDigest
 import AvatarFileSystem
 import AvatarFoundation
 
@@ -62,27 +63,28 @@ package final class FileStore: Sendable {
 
     /// Writes `label` to the file at `path`.
     private func write(_ label: FileLabel, to path: String, in directory: Directory) throws(AvatarStoreError) {
-        do throws(SystemCallError) {
+        try withStoreErrors { () throws(SystemCallError) in
             try directory.withFolder(of: path) { (folder, name) throws(SystemCallError) in
                 let file = try fileSystem.open(name, in: folder, flags: O_RDONLY | O_NOFOLLOW, mode: 0)
                 defer { fileSystem.close(file) }
                 label.write(to: file, on: fileSystem)
             }
-        } catch {
-            throw error.storeError
         }
     }
 
-    /// Writes the bytes of a file over themselves, and makes them durable; see `FileSystem.rewrite`. A missing file is no error.
-    package func rewrite(_ path: String) throws(AvatarStoreError) {
+    /// Writes the bytes of a published file over themselves, and makes them durable. A missing file is no error.
+    ///
+    /// - Parameter sha256: the digest of its bytes.
+    /// - Throws: `storage` if they have another one: the system has dropped what it could not write.
+    package func rewrite(_ path: String, sha256: [UInt8]) throws(AvatarStoreError) {
         do throws(SystemCallError) {
             try root.withFolder(of: path) { (folder, name) throws(SystemCallError) in
                 do throws(SystemCallError) {
-                    try fileSystem.rewrite(name, in: folder)
+                    try rewrite(name, in: folder, path, sha256)
                 } catch {
                     // The first synchronization of a file reports what the system has lost of it before.
                     guard error.number == EIO else { throw error }
-                    try fileSystem.rewrite(name, in: folder)
+                    try rewrite(name, in: folder, path, sha256)
                 }
             }
         } catch {
@@ -90,11 +92,23 @@ package final class FileStore: Sendable {
         }
     }
 
+    /// As `FileSystem.rewrite`, for bytes with the digest `sha256`.
+    private func rewrite(
+        _ name: String,
+        in folder: Int32,
+        _ path: String,
+        _ sha256: [UInt8]
+    ) throws(SystemCallError) {
+        var digest = SHA256()
+        try fileSystem.rewrite(name, in: folder) { digest.update($0) }
+        guard digest.finalize() == sha256 else { throw SystemCallError("fsync", path, number: EIO) }
+    }
+
     /// Makes the folders of the files at `paths` durable, each once. A missing folder is no error.
     package func synchronizeFolders(of paths: [String]) throws(AvatarStoreError) {
         for folder in Set(paths.map(FilePath.folder)) {
             do throws(AvatarStoreError) {
-                try synchronize(folder, in: root)
+                try synchronize(folder, in: root, sha256: nil)
             } catch {
                 guard let call = error.underlying as? SystemCallError, call.isNotHeld else { throw error }
             }
@@ -102,9 +116,11 @@ package final class FileStore: Sendable {
     }
 
     /// Makes a published file and its name durable. A missing file is no error.
-    package func synchronize(published path: String) throws(AvatarStoreError) {
+    ///
+    /// - Parameter sha256: the digest of its bytes.
+    package func synchronize(published path: String, sha256: [UInt8]) throws(AvatarStoreError) {
         do throws(AvatarStoreError) {
-            try synchronize(path, in: root)
+            try synchronize(path, in: root, sha256: sha256)
             try synchronizeFolder(of: path)
         } catch {
             guard let call = error.underlying as? SystemCallError, call.isNotHeld else { throw error }
@@ -146,7 +162,9 @@ package final class FileStore: Sendable {
             for new in files {
                 if case .memory(let bytes) = new.image.content, !new.isDurable {
                     try inFolder(of: new.path) { (folder, name) throws(SystemCallError) in
-                        try create(name, of: bytes, in: folder, label: new.label)
+                        try fileSystem.create(name, of: bytes, in: folder, mode: fileMode, named: name) { file in
+                            new.label?.write(to: file, on: fileSystem)
+                        }
                     }
                 } else {
                     staged.append((new, try staging.file(of: new.image)))
@@ -157,7 +175,7 @@ package final class FileStore: Sendable {
             }
             let durable = staged.filter(\.new.isDurable)
             if durable.count > 1 { for (_, name) in durable { startWriting(name) } }
-            for (_, name) in durable { try synchronize(staged: name) }
+            for (new, name) in durable { try synchronize(staged: name, sha256: new.image.sha256) }
             while let (new, name) = staged.first {
                 try move(name, to: new.path)
                 staged.removeFirst()
@@ -188,9 +206,9 @@ package final class FileStore: Sendable {
     }
 
     /// Makes the bytes and the label of a staged file durable.
-    private func synchronize(staged file: String) throws(AvatarStoreError) {
+    private func synchronize(staged file: String, sha256: [UInt8]) throws(AvatarStoreError) {
         let (directory, name) = try place(ofStaged: file)
-        try synchronize(name, in: directory)
+        try synchronize(name, in: directory, sha256: sha256)
     }
 
     /// Lets the system begin to write a staged file, so that those of a batch are written together.
@@ -208,28 +226,7 @@ package final class FileStore: Sendable {
     }
 
     private func place(ofStaged file: String) throws(AvatarStoreError) -> (directory: Directory, name: String) {
-        do throws(SystemCallError) { return try staging.place(of: file) } catch { throw error.storeError }
-    }
-
-    /// Creates the file `name` with `bytes` in the folder `folder`, and deletes it again if it cannot be completed.
-    private func create(
-        _ name: String,
-        of bytes: [UInt8],
-        in folder: Int32,
-        label: FileLabel?
-    ) throws(SystemCallError) {
-        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
-        let file = try fileSystem.open(name, in: folder, flags: flags, mode: fileMode)
-        defer { fileSystem.close(file) }
-        do throws(SystemCallError) {
-            try bytes.withUnsafeBufferPointer { (elements) throws(SystemCallError) in
-                try fileSystem.write(UnsafeRawBufferPointer(elements), to: file, at: 0, named: name)
-            }
-            label?.write(to: file, on: fileSystem)
-        } catch {
-            fileSystem.unlinkat(folder, name, 0)
-            throw error
-        }
+        try withStoreErrors { () throws(SystemCallError) in try staging.place(of: file) }
     }
 
     /// Calls `body` with the two-digit folder of `path`, which is made if it is missing.
@@ -305,49 +302,41 @@ package final class FileStore: Sendable {
 
     /// Creates the root again if it was removed, or opens the one that another process has created since.
     package func restoreRoot() throws(AvatarStoreError) {
-        do throws(SystemCallError) {
-            try root.restoreIfRemoved(mode: directoryMode)
-        } catch {
-            throw error.storeError
-        }
+        try withStoreErrors { () throws(SystemCallError) in try root.restoreIfRemoved(mode: directoryMode) }
     }
 
     /// Makes the name of a published file durable, and once for each folder also the folder's own name: the process
     /// that created the folder may not have synchronized it.
     private func synchronizeFolder(of path: String) throws(AvatarStoreError) {
         let folder = FilePath.folder(of: path)
-        try synchronize(folder, in: root)
+        try synchronize(folder, in: root, sha256: nil)
         guard !durableFolders.withLock({ $0.contains(folder) }) else { return }
-        do throws(SystemCallError) {
+        try withStoreErrors { () throws(SystemCallError) in
             try fileSystem.synchronize(root.descriptor, named: root.path)
-        } catch {
-            throw error.storeError
         }
         durableFolders.withLock { _ = $0.insert(folder) }
     }
 
-    /// Whether the open file is a folder.
-    private func isFolder(_ file: Int32) -> Bool {
-        var information = stat()
-        return fileSystem.fstat(file, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR
-    }
-
-    /// Makes the bytes of the file at `path` durable.
-    private func synchronize(_ path: String, in directory: Directory) throws(AvatarStoreError) {
-        do throws(SystemCallError) {
+    /// Makes the bytes of the file at `path` durable, or the names in the folder there.
+    ///
+    /// - Parameter sha256: the digest of the bytes; `nil` for a folder.
+    private func synchronize(
+        _ path: String,
+        in directory: Directory,
+        sha256: [UInt8]?
+    ) throws(AvatarStoreError) {
+        try withStoreErrors { () throws(SystemCallError) in
             try directory.withFolder(of: path) { (folder, name) throws(SystemCallError) in
                 let file = try fileSystem.open(name, in: folder, flags: O_RDONLY | O_NOFOLLOW, mode: 0)
                 defer { fileSystem.close(file) }
                 do throws(SystemCallError) {
                     try fileSystem.synchronize(file, named: directory.path + "/" + path)
                 } catch {
-                    guard error.number == EIO, !isFolder(file) else { throw error }
+                    guard error.number == EIO, let sha256 else { throw error }
                     // Another attempt would succeed, and the bytes would not be on the disk.
-                    try fileSystem.rewrite(name, in: folder)
+                    try rewrite(name, in: folder, path, sha256)
                 }
             }
-        } catch {
-            throw error.storeError
         }
     }
 }

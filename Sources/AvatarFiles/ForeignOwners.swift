@@ -33,7 +33,7 @@ package struct ForeignOwners {
             count += 1
             if first == nil { first = (path, information.st_uid) }
         }
-        guard information.st_mode & S_IFMT == S_IFDIR else { return }
+        guard information.isFolder else { return }
         do throws(SystemCallError) {
             for name in try Directory(opening: path, on: fileSystem).names() { look(at: path + "/" + name) }
         } catch {

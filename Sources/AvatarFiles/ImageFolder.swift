@@ -25,11 +25,10 @@ package final class ImageFolder: Sendable {
     ///
     /// - Throws: `storage` or `readOnly` if it cannot be opened.
     package convenience init(reading path: String) throws(AvatarStoreError) {
-        do throws(SystemCallError) {
-            self.init(try Directory(opening: RealPath(path).text, on: LocalFileSystem()))
-        } catch {
-            throw error.storeError
+        let directory = try withStoreErrors { () throws(SystemCallError) in
+            try Directory(opening: RealPath(path).text, on: LocalFileSystem())
         }
+        self.init(directory)
     }
 
     /// Opens the folder at `path` for writing, as `Directory.openTarget` does.
@@ -60,8 +59,7 @@ package final class ImageFolder: Sendable {
 
     /// The names in the folder, sorted by their UTF-8 bytes.
     package func names() throws(AvatarStoreError) -> [String] {
-        try wrapped { () throws(SystemCallError) in try directory.names() }
-            .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        try withStoreErrors(directory.names).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
     /// Whether `name` exists in the folder. The file system compares, which may ignore case.
@@ -105,9 +103,7 @@ package final class ImageFolder: Sendable {
         }
         defer { system.close(descriptor) }
         var information = stat()
-        guard system.fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else {
-            return .somethingElse
-        }
+        guard system.fstat(descriptor, &information) == 0, information.isFile else { return .somethingElse }
         guard information.st_size <= limit else { return .tooLarge }
         let source = FileSource(descriptor, byteCount: Int(information.st_size), path: path + "/" + name, on: system)
         return .file(try Self.bytes(of: source))
@@ -162,7 +158,7 @@ package final class ImageFolder: Sendable {
     /// - Parameter fileMode: the permissions of the files to write, which decide those of the folder.
     /// - Throws: `storage`, `diskFull` or `readOnly`.
     package func makeFolder(_ name: String, fileMode: UInt32) throws(AvatarStoreError) -> ImageFolder {
-        try wrapped { () throws(SystemCallError) in
+        try withStoreErrors { () throws(SystemCallError) in
             let mode = FileStore.directoryMode(for: fileMode)
             guard system.mkdirat(directory.descriptor, name, mode) == 0 else {
                 throw SystemCallError("mkdir", path + "/" + name)
@@ -177,7 +173,7 @@ package final class ImageFolder: Sendable {
     /// - Throws: `storage` or `readOnly` if the folder cannot be read.
     package func removeFolder(_ name: String, filesEndingIn suffixes: [String]) throws(AvatarStoreError) {
         guard has(name) else { return }
-        try wrapped { () throws(SystemCallError) in
+        try withStoreErrors { () throws(SystemCallError) in
             let folder = try Directory(opening: name, in: directory)
             for file in try folder.names() where suffixes.contains(where: file.hasSuffix) {
                 system.unlinkat(folder.descriptor, file, 0)
@@ -217,7 +213,7 @@ package final class ImageFolder: Sendable {
         mode: UInt32,
         finish: (Int32) throws(SystemCallError) -> Void = { (_) throws(SystemCallError) in }
     ) throws(AvatarStoreError) {
-        try wrapped { () throws(SystemCallError) in
+        try withStoreErrors { () throws(SystemCallError) in
             // O_NONBLOCK: opening a pipe would wait for a reader.
             let flags = flags | O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK
             let descriptor = try system.open(name, in: directory.descriptor, flags: flags, mode: mode)
@@ -235,8 +231,7 @@ package final class ImageFolder: Sendable {
     /// Whether `descriptor` is a regular file without another name, which may lie in another folder.
     private func isFileOfItsOwn(_ descriptor: Int32) -> Bool {
         var information = stat()
-        return system.fstat(descriptor, &information) == 0 && information.st_mode & S_IFMT == S_IFREG
-            && information.st_nlink == 1
+        return system.fstat(descriptor, &information) == 0 && information.isFile && information.st_nlink == 1
     }
 
     /// Puts a file with `bytes` under `name`, in place of a file or symbolic link of that name. Readers see the old or the new
@@ -268,7 +263,7 @@ package final class ImageFolder: Sendable {
     package func stamp(of name: String) -> (size: Int, time: Int64)? {
         var information = stat()
         guard system.fstatat(directory.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0,
-            information.st_mode & S_IFMT == S_IFREG
+            information.isFile
         else { return nil }
         #if canImport(Darwin)
         return (Int(information.st_size), Int64(information.st_mtimespec.tv_sec))
@@ -281,7 +276,7 @@ package final class ImageFolder: Sendable {
     package func hasFolder(_ name: String) -> Bool {
         var information = stat()
         return system.fstatat(directory.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0
-            && information.st_mode & S_IFMT == S_IFDIR
+            && information.isFolder
     }
 
     /// Gives the file `name` the permission bits `mode`, unless it has them. Links, and files with another name, stay as
@@ -293,7 +288,7 @@ package final class ImageFolder: Sendable {
         guard system.fstatat(directory.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0,
             information.st_mode & 0o7777 != mode_t(mode)
         else { return }
-        try wrapped { () throws(SystemCallError) in
+        try withStoreErrors { () throws(SystemCallError) in
             let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
             let descriptor = try system.open(name, in: directory.descriptor, flags: flags, mode: 0)
             defer { system.close(descriptor) }
@@ -306,7 +301,7 @@ package final class ImageFolder: Sendable {
     ///
     /// - Throws: `storage`, `diskFull` or `readOnly`.
     package func rename(_ name: String, to other: String) throws(AvatarStoreError) {
-        try wrapped { () throws(SystemCallError) in
+        try withStoreErrors { () throws(SystemCallError) in
             try system.rename(name, in: directory.descriptor, to: other, in: directory.descriptor)
         }
     }
@@ -316,16 +311,5 @@ package final class ImageFolder: Sendable {
         guard Self.isPlain(name) else { return }
         // If this fails, the file is found when the folder must be empty.
         system.unlinkat(directory.descriptor, name, 0)
-    }
-
-    /// Runs `body` and turns a failed system call into the store's error.
-    private func wrapped<Result>(
-        _ body: () throws(SystemCallError) -> Result
-    ) throws(AvatarStoreError) -> Result {
-        do throws(SystemCallError) {
-            return try body()
-        } catch {
-            throw error.storeError
-        }
     }
 }

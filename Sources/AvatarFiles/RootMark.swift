@@ -43,11 +43,8 @@ package struct RootMark {
         on fileSystem: any FileSystem
     ) throws(AvatarStoreError) -> String? {
         guard exists(ofRoot: root, in: staging, on: fileSystem) else { return nil }
-        let folder: Directory
-        do throws(SystemCallError) {
-            folder = try Directory(opening: staging, on: fileSystem)
-        } catch {
-            throw error.storeError
+        let folder = try withStoreErrors { () throws(SystemCallError) in
+            try Directory(opening: staging, on: fileSystem)
         }
         return try RootMark(ofRoot: root, in: folder).owner()
     }

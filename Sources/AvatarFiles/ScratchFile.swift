@@ -22,14 +22,12 @@ package final class ScratchFile: Sendable {
     ) throws(AvatarStoreError) {
         self.fileSystem = fileSystem
         self.path = path
-        do throws(SystemCallError) {
+        descriptor = try withStoreErrors { () throws(SystemCallError) in
             let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
-            descriptor = try fileSystem.open(name, in: folder, flags: flags, mode: 0o600)
-            // If this fails, the file is removed together with the holder's folder, or by the system.
-            fileSystem.unlinkat(folder, name, 0)
-        } catch {
-            throw error.storeError
+            return try fileSystem.open(name, in: folder, flags: flags, mode: 0o600)
         }
+        // If this fails, the file is removed together with the holder's folder, or by the system.
+        fileSystem.unlinkat(folder, name, 0)
     }
 
     /// Creates a file in the temporary folder of the system, for a store that is open for reading only.
@@ -48,12 +46,10 @@ package final class ScratchFile: Sendable {
     ///
     /// - Throws: `diskFull`, `readOnly` or `storage`.
     package func write(_ bytes: [UInt8], at offset: Int) throws(AvatarStoreError) {
-        do throws(SystemCallError) {
+        try withStoreErrors { () throws(SystemCallError) in
             try bytes.withUnsafeBufferPointer { (elements) throws(SystemCallError) in
                 try fileSystem.write(UnsafeRawBufferPointer(elements), to: descriptor, at: offset, named: path)
             }
-        } catch {
-            throw error.storeError
         }
     }
 

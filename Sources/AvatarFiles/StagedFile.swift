@@ -35,15 +35,8 @@ package final class StagedFile {
         storageClass: StorageClass,
         mode: UInt32
     ) throws(AvatarStoreError) {
-        do throws(SystemCallError) {
-            descriptor = try folder.fileSystem.open(
-                name,
-                in: folder.descriptor,
-                flags: O_RDWR | O_CREAT | O_EXCL,
-                mode: mode
-            )
-        } catch {
-            throw error.storeError
+        descriptor = try withStoreErrors { () throws(SystemCallError) in
+            try folder.fileSystem.open(name, in: folder.descriptor, flags: O_RDWR | O_CREAT | O_EXCL, mode: mode)
         }
         (self.name, self.folder, self.storageClass) = (name, folder, storageClass)
     }
@@ -87,14 +80,12 @@ package final class StagedFile {
     ///
     /// - Throws: `diskFull`, `readOnly` or `storage`; `byteCount` then stays as it was.
     package func write(_ bytes: [UInt8]) throws(AvatarStoreError) {
-        do throws(SystemCallError) {
+        try withStoreErrors { () throws(SystemCallError) in
             try bytes.withUnsafeBufferPointer { (elements) throws(SystemCallError) in
                 let buffer = UnsafeRawBufferPointer(elements)
                 try fileSystem.write(buffer, to: descriptor, at: byteCount, named: folder.path + "/" + name)
                 digest.update(buffer)
             }
-        } catch {
-            throw error.storeError
         }
         byteCount += bytes.count
     }
@@ -159,18 +150,10 @@ package struct StagedImage: Hashable, Sendable {
     package let sha256: [UInt8]
     /// The format and dimensions.
     package let image: ImageDescription
+}
 
-    init(
-        content: Content,
-        storageClass: StorageClass,
-        sizeBytes: Int,
-        sha256: [UInt8],
-        image: ImageDescription
-    ) {
-        (self.content, self.storageClass, self.sizeBytes) = (content, storageClass, sizeBytes)
-        (self.sha256, self.image) = (sha256, image)
-    }
-
+// An extension, so that the struct keeps its memberwise initializer.
+extension StagedImage {
     /// An image in memory. Computes the digest of `bytes`.
     ///
     /// - Parameter image: the format and dimensions that an inspector found in `bytes`.

@@ -37,11 +37,9 @@ package final class StagingFolder: Sendable {
         fileMode: UInt32
     ) throws(AvatarStoreError) {
         (self.storageClass, self.shared, self.fileMode) = (storageClass, shared, fileMode)
-        do throws(SystemCallError) {
+        folder = try withStoreErrors { () throws(SystemCallError) in
             _ = try shared.fileSystem.makeDirectory(holder.name, in: shared.descriptor, mode: 0o700)
-            folder = try Directory(opening: shared.path + "/" + holder.name, on: shared.fileSystem)
-        } catch {
-            throw error.storeError
+            return try Directory(opening: shared.path + "/" + holder.name, on: shared.fileSystem)
         }
     }
 
@@ -99,33 +97,12 @@ package final class StagingFolder: Sendable {
         let name = nextName()
         try hasEnded.withLock { hasEnded throws(AvatarStoreError) in
             try restoreFolder(unless: hasEnded)
-            do throws(SystemCallError) {
-                try write(bytes, toNew: name)
-            } catch {
-                throw error.storeError
+            try withStoreErrors { () throws(SystemCallError) in
+                let path = folder.path + "/" + name
+                try fileSystem.create(name, of: bytes, in: folder.descriptor, mode: fileMode, named: path)
             }
         }
         return name
-    }
-
-    /// Creates the file `name` with `bytes` in the holder's folder. Deletes it again if it cannot be written.
-    private func write(_ bytes: [UInt8], toNew name: String) throws(SystemCallError) {
-        let file = try fileSystem.open(
-            name,
-            in: folder.descriptor,
-            flags: O_WRONLY | O_CREAT | O_EXCL,
-            mode: fileMode
-        )
-        defer { fileSystem.close(file) }
-        do throws(SystemCallError) {
-            try bytes.withUnsafeBufferPointer { (elements) throws(SystemCallError) in
-                let buffer = UnsafeRawBufferPointer(elements)
-                try fileSystem.write(buffer, to: file, at: 0, named: folder.path + "/" + name)
-            }
-        } catch {
-            fileSystem.unlinkat(folder.descriptor, name, 0)
-            throw error
-        }
     }
 
     /// A name in the holder's folder that no other file of this process has.
@@ -168,11 +145,9 @@ package final class StagingFolder: Sendable {
     /// - Throws: `storage` if staging has ended; an error of the disk.
     private func restoreFolder(unless hasEnded: Bool) throws(AvatarStoreError) {
         try Self.require(!hasEnded)
-        do throws(SystemCallError) {
+        try withStoreErrors { () throws(SystemCallError) in
             try shared.restoreIfRemoved(mode: 0o700)
             try folder.restoreIfRemoved(mode: 0o700)
-        } catch {
-            throw error.storeError
         }
     }
 
@@ -210,13 +185,7 @@ package final class StagingFolder: Sendable {
     }
 
     private func read(_ file: String, of size: Int) throws(AvatarStoreError) -> [UInt8] {
-        let directory: Directory
-        let name: String
-        do throws(SystemCallError) {
-            (directory, name) = try place(of: file)
-        } catch {
-            throw error.storeError
-        }
+        let (directory, name) = try withStoreErrors { () throws(SystemCallError) in try place(of: file) }
         guard let bytes = try StoredFiles(root: directory).read(size, at: name) else {
             throw AvatarStoreError(
                 .storage,
@@ -238,11 +207,9 @@ package final class StagingFolder: Sendable {
     ///
     /// - Throws: `diskFull`, `readOnly` or `storage`.
     package func keep(_ file: StagedFile, as name: String) throws(AvatarStoreError) {
-        do throws(SystemCallError) {
+        try withStoreErrors { () throws(SystemCallError) in
             _ = try fileSystem.makeDirectory(Self.partialFolder, in: shared.descriptor, mode: 0o700)
             try file.keep(as: name, in: partials())
-        } catch {
-            throw error.storeError
         }
     }
 

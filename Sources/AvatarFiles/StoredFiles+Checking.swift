@@ -61,11 +61,8 @@ extension StoredFiles {
     package func withSource<Result>(at path: String, _ body: (FileSource) throws -> Result) throws -> Result? {
         guard FilePath.staysInside(path), let descriptor = try descriptor(at: path) else { return nil }
         defer { root.fileSystem.close(descriptor) }
-        let status: stat
-        do throws(SystemCallError) {
-            status = try root.fileSystem.status(of: descriptor, named: root.path + "/" + path)
-        } catch {
-            throw error.storeError
+        let status = try withStoreErrors { () throws(SystemCallError) in
+            try root.fileSystem.status(of: descriptor, named: root.path + "/" + path)
         }
         guard status.isFile else { return nil }
         let size = Int(status.st_size)
@@ -74,7 +71,7 @@ extension StoredFiles {
 
     /// The names of the files and folders directly in the root.
     package func namesInRoot() throws(AvatarStoreError) -> [String] {
-        do throws(SystemCallError) { return try root.names() } catch { throw error.storeError }
+        try withStoreErrors(root.names)
     }
 
     /// The names in the folder `name`, which is directly in the root. Empty if the folder is missing; `nil` if `name` is not
@@ -91,7 +88,7 @@ extension StoredFiles {
 
     /// The paths of all files that are not in one of the 256 two-digit folders, sorted.
     package func pathsOutsideFolders() throws(AvatarStoreError) -> [String] {
-        do throws(SystemCallError) {
+        try withStoreErrors { () throws(SystemCallError) -> [String] in
             var paths: [String] = []
             var rest = try root.names().filter { FilePath.digestByte(ofFolder: $0) == nil }
             while let path = rest.popLast() {
@@ -104,8 +101,6 @@ extension StoredFiles {
                 }
             }
             return paths.sorted()
-        } catch {
-            throw error.storeError
         }
     }
 

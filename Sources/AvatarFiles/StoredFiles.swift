@@ -176,7 +176,10 @@ package struct FileSource: ByteSource, Sendable {
     package func bytes(at offset: Int, count: Int) throws -> [UInt8] {
         var failure: SystemCallError?
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            let read = fileSystem.pread(descriptor, buffer.baseAddress, count, offset)
+            var read = 0
+            repeat {
+                read = fileSystem.pread(descriptor, buffer.baseAddress, count, offset)
+            } while read < 0 && errno == EINTR
             if read < 0 { failure = SystemCallError("read", path) }
             initialized = max(0, read)
         }

@@ -49,7 +49,7 @@ extension AvatarIndex {
     /// - Parameter freeBytes: the free bytes of the disk; asked only for an index that has to be rewritten.
     /// - Throws: `diskFull`, with nothing changed, if the disk has no room to rewrite it; what `write` throws.
     package func compact(freeBytes: () throws -> Int, _ progress: (WorkProgress) -> Void) throws {
-        guard try mode() == .incremental else { return try rewrite(freeBytes: try freeBytes()) }
+        guard try isIncremental() else { return try rewrite(freeBytes: try freeBytes()) }
         let unused = try space().unusedBytes
         while !Task.isCancelled {
             let left = try space()
@@ -62,17 +62,9 @@ extension AvatarIndex {
         }
     }
 
-    /// The way in which SQLite returns unused pages: not at all, or in steps.
-    private enum VacuumMode {
-        /// `none` also stands for SQLite's mode FULL, which this program does not set.
-        case none, incremental
-    }
-
-    /// The mode that the file was created with.
-    private func mode() throws -> VacuumMode {
-        try readers.read { connection in
-            try connection.integer("PRAGMA auto_vacuum") == 2 ? .incremental : .none
-        }
+    /// Whether SQLite returns unused pages of the file in steps.
+    private func isIncremental() throws -> Bool {
+        try readers.read { try $0.integer("PRAGMA auto_vacuum") == 2 }
     }
 
     /// Returns a bounded number of unused pages to the disk, in one transaction.

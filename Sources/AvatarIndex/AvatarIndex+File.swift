@@ -13,11 +13,7 @@ package struct CheckedIndex {
     /// Whether the file has this program's schema and a write-ahead log, so that opening it changes nothing.
     let isComplete: Bool
     /// The file, by which a later opening detects that another one took its place.
-    private let identity: FileIdentity?
-
-    fileprivate init(reader: ReadConnection, isComplete: Bool, identity: FileIdentity?) {
-        (self.reader, self.isComplete, self.identity) = (reader, isComplete, identity)
-    }
+    fileprivate let identity: FileIdentity?
 
     /// The file that the connection has open; `nil` if it is no longer at its path.
     var file: FileIdentity? { reader.hasFileMoved ? nil : identity }

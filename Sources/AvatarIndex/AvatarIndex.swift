@@ -274,8 +274,12 @@ package final class AvatarIndex: Sendable {
     /// before the hit cache is told of that commit: every hit would have to be looked up meanwhile.
     private func shortenWAL(_ connection: Connection) {
         guard let walIndex = walIndex(of: connection), walIndex.frameCount >= Self.longWALFrames else { return }
-        // If it fails, or a reader stays, the next commit tries again: nothing is lost but room.
-        try? connection.checkpointPassively()
+        do throws(SQLiteError) {
+            try connection.checkpointPassively()
+        } catch {
+            // The next commit tries again, as after one that a reader has kept short. But the log may lack bytes from now on.
+            if error.code == .failedSynchronization { isLogDoubtful.store(true, ordering: .relaxed) }
+        }
     }
 
     /// Moves the WAL's content into the file and empties the WAL, as far as other processes' readers allow.
@@ -310,7 +314,7 @@ package final class AvatarIndex: Sendable {
                     busyTimeoutMilliseconds: 1000 * IndexFile.busyTimeoutSeconds,
                     vfs: fileSystem.databaseVFS
                 )
-                try connection.vacuum()
+                try connection.execute("VACUUM")
                 try connection.close()
             }
         } catch let error as AvatarStoreError where error.code == .busy {
@@ -356,6 +360,9 @@ package final class AvatarIndex: Sendable {
             }
         }
     }
+
+    /// Notes that another process may have died between a failed synchronization of the log and writing it once more.
+    package func doubtLog() { isLogDoubtful.store(true, ordering: .relaxed) }
 
     /// Writes the log once more after its synchronization has failed. Changes that are in it and not on the disk would take
     /// all later ones with them, durable or not; and the transaction that was rolled back is complete in it, so that a loss

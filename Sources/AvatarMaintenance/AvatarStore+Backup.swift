@@ -80,8 +80,26 @@ extension AvatarStore {
         } catch {
             // On the same file system, bytes of the store may be lost with those of the backup.
             let call = (error as? AvatarStoreError)?.underlying as? SystemCallError
-            if call?.losesWrittenBytes == true { try await parts.writable?.writer.noteLostBytes() }
+            if call?.losesWrittenBytes == true { await noteLostBytes() }
             throw error
+        }
+    }
+
+    /// Lets the index know that bytes may be lost, if it has files that are not on stable storage.
+    private func noteLostBytes() async {
+        do {
+            if let writer = parts.writable?.writer {
+                try await writer.noteLostBytes()
+            } else {
+                var configuration = configuration
+                configuration.access = .readWriteExisting
+                configuration.budget = nil
+                try await Self.withStore(configuration, fileSystem: parts.fileSystem) { store in
+                    try await store.requireWritable().writer.noteLostBytes()
+                }
+            }
+        } catch {
+            configuration.logger.error("a failed synchronization was not recorded", metadata: ["error": "\(error)"])
         }
     }
 

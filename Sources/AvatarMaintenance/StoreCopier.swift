@@ -175,7 +175,7 @@ private final class BackupRun {
         let found = try find(key)
         let former = try copy.write { try $0.owners(of: key) }
         // A contact that lost this image may have another one since, which the copy does not know.
-        let images = try former.filter { found.entry?.isUsed(by: $0) != true }.flatMap(index.keys(of:))
+        let images = try former.filter { found.entry?.isUsed(by: $0) != true }.flatMap(index.imageKeys(of:))
         let removed = try former.filter { try index.contact($0) == nil }
         try copy.write { transaction in
             try transaction.settle(key, as: found)
@@ -260,7 +260,7 @@ private struct FileCopiers {
     /// Links or copies one file.
     func take(_ file: FileRecord) throws -> FileCopier.Outcome {
         try Task.checkCancellation()
-        guard source.allows(file) else { return .missing }
+        guard try source.allows(file) else { return .missing }
         let outcome = try copier(of: file.storageClass).take(file)
         if outcome != .missing { count.add(file.sizeBytes) }
         return outcome

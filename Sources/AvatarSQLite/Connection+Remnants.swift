@@ -54,13 +54,8 @@ extension Connection {
         }
     }
 
-    /// Rewrites the database without unused room (`VACUUM`). It takes as long as writing the whole file.
-    package func vacuum() throws(SQLiteError) {
-        try execute("VACUUM")
-    }
-
     /// The open file of the database.
-    private func file() throws -> UnsafeMutablePointer<sqlite3_file> {
+    func file() throws -> UnsafeMutablePointer<sqlite3_file> {
         let handle = try open()
         var file: UnsafeMutablePointer<sqlite3_file>?
         let code = withUnsafeMutablePointer(to: &file) {

@@ -19,7 +19,7 @@ package final class Connection {
     /// `nil` once the connection is closed.
     private var handle: OpaquePointer?
     /// The prepared statements, until the connection is closed.
-    private var statements = StatementTable()
+    private(set) var statements = StatementTable()
     /// Asked by SQLite for each statement that is prepared; `nil` if no column is watched.
     private let writeGuard: WriteGuard?
     /// The permission of scripts.
@@ -35,7 +35,7 @@ package final class Connection {
     ///   `busy`; 0: not at all.
     /// - Parameter watched: the columns whose changes must be told; `nil`: none.
     /// - Parameter vfs: the name of SQLite's interface to the file system of `path`; `nil`: SQLite's own.
-    /// - Throws: `cannotOpen` if the file cannot be opened or made. Only the first statement that reads the
+    /// - Throws: SQLite's `CANTOPEN` if the file cannot be opened or made. Only the first statement that reads the
     ///   file detects that it is not a database.
     package init(
         path: String,
@@ -260,9 +260,6 @@ package final class Connection {
     /// The number of rows that the last statement inserted, updated or deleted, without those of triggers.
     package var changedRowCount: Int { handle.map { Int(sqlite3_changes($0)) } ?? 0 }
 
-    /// The number of rows that were inserted, updated or deleted since the connection was opened.
-    package var totalChangedRowCount: Int { handle.map { Int(sqlite3_total_changes($0)) } ?? 0 }
-
     // MARK: The file
 
     /// Whether the file at the connection's path is no longer the one that is open. False if the system cannot tell.
@@ -284,14 +281,8 @@ package final class Connection {
     /// `nil` if the file has none: it is not in WAL mode, or cannot be written. Two statements are run.
     package func sharedMemory() -> UnsafeMutableRawPointer? {
         // The mode is known only once the file was read. An error is not lost: whatever the caller reads next meets it.
-        guard let handle, (try? integer("PRAGMA schema_version")) != nil,
-            (try? text("PRAGMA journal_mode")) == "wal"
-        else { return nil }
-        var file: UnsafeMutablePointer<sqlite3_file>?
-        let code = withUnsafeMutablePointer(to: &file) {
-            sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, $0)
-        }
-        guard code == SQLITE_OK, let file, let methods = file.pointee.pMethods, methods.pointee.iVersion >= 2,
+        guard (try? integer("PRAGMA schema_version")) != nil, (try? text("PRAGMA journal_mode")) == "wal",
+            let file = try? self.file(), let methods = file.pointee.pMethods, methods.pointee.iVersion >= 2,
             let map = methods.pointee.xShmMap
         else { return nil }
         var memory: UnsafeMutableRawPointer?
@@ -316,25 +307,6 @@ package final class Connection {
                 sqlite3_progress_handler(handle, steps, InterruptCheck.handler, context)
                 defer { sqlite3_progress_handler(handle, 0, nil, nil) }
                 return try body()
-            }
-        }
-    }
-
-    // MARK: Query plans
-
-    /// The SQL of all statements that the connection keeps.
-    package var preparedSQL: [String] { statements.all.map(\.sql) }
-
-    /// The steps of SQLite's plan for `sql` (https://www.sqlite.org/eqp.html). Its parameters need no values.
-    package func queryPlan(of sql: String) throws(SQLiteError) -> [String] {
-        let plan = try prepare("EXPLAIN QUERY PLAN " + sql, .unrestricted)
-        defer { sqlite3_finalize(plan) }
-        var steps: [String] = []
-        while true {
-            switch sqlite3_step(plan) {
-            case SQLITE_ROW: steps.append(sqlite3_column_text(plan, 3).map { String(cString: $0) } ?? "")
-            case SQLITE_DONE: return steps
-            case let code: throw error(code)
             }
         }
     }

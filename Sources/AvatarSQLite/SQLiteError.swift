@@ -52,7 +52,7 @@ extension SQLiteError {
             self.rawValue = rawValue
         }
 
-        /// The code without its kind: `busy` for `busySnapshot`.
+        /// The code without its kind: `readOnly` for `readOnlyRollback`.
         package var primary: Code { Code(rawValue: rawValue & 0xFF) }
 
         private static func kind(_ number: Int32, of primary: Int32) -> Code {
@@ -65,10 +65,6 @@ extension SQLiteError {
         package static let abort = Code(rawValue: SQLITE_ABORT)
         /// Another connection, usually of another process, held a lock for longer than the busy timeout.
         package static let busy = Code(rawValue: SQLITE_BUSY)
-        /// Another process recovers the write-ahead log after a crash.
-        package static let busyRecovery = kind(1, of: SQLITE_BUSY)
-        /// A read transaction wants to write, but another connection committed since it began.
-        package static let busySnapshot = kind(2, of: SQLITE_BUSY)
         /// A statement of the same connection, or of one with the same cache, is in the way.
         package static let locked = Code(rawValue: SQLITE_LOCKED)
         /// The file or its directory does not permit writing.
@@ -77,8 +73,6 @@ extension SQLiteError {
         package static let readOnlyRollback = kind(3, of: SQLITE_READONLY)
         /// The progress handler, or another thread, ended the statement.
         package static let interrupted = Code(rawValue: SQLITE_INTERRUPT)
-        /// The operating system failed to read or write.
-        package static let ioError = Code(rawValue: SQLITE_IOERR)
         /// The operating system failed to make a file durable. What was to be written may be lost on the disk, though it can
         /// still be read, and though later calls succeed.
         package static let failedSynchronization = kind(4, of: SQLITE_IOERR)
@@ -88,14 +82,10 @@ extension SQLiteError {
         package static let corrupt = Code(rawValue: SQLITE_CORRUPT)
         /// The disk is full, or the file reached `max_page_count`.
         package static let full = Code(rawValue: SQLITE_FULL)
-        /// The file cannot be opened or made.
-        package static let cannotOpen = Code(rawValue: SQLITE_CANTOPEN)
         /// The schema changed while the statement was prepared, again and again.
         package static let schema = Code(rawValue: SQLITE_SCHEMA)
         /// A number beyond 64 bits was to be stored: SQLite makes it a real number, which no column of the index takes.
         package static let wrongType = kind(12, of: SQLITE_CONSTRAINT)
-        /// A constraint of a table was violated.
-        package static let constraint = Code(rawValue: SQLITE_CONSTRAINT)
         /// The connection or statement was used wrongly, for example after it was closed.
         package static let misuse = Code(rawValue: SQLITE_MISUSE)
         /// The statement writes watched columns without telling; see `WatchedColumns`.

@@ -82,12 +82,13 @@ public final class AvatarStore: Sendable {
         case .readWrite, .readWriteExisting:
             try configuration.validate()
             let store = try AvatarStore(configuration, fileSystem, bootID, migrating: migrating)
-            if store.needsRecovery { try await store.recover() }
-            if store.hasUnlistedFiles {
-                let writer = try store.requireWritable().writer
-                _ = try await store.verifier(repairingWith: writer, depth: .quick).run()
-            }
             do {
+                if store.needsRecovery { try await store.recover() }
+                if store.hasUnlistedFiles {
+                    let writable = try store.requireWritable()
+                    _ = try await store.verifier(repairingWith: writable.writer, depth: .quick).run()
+                    _ = try writable.places.claim(store.index.storeID(), areListed: true)
+                }
                 try await store.applyBudget()
             } catch {
                 await store.closeAfterFailure()
@@ -106,7 +107,7 @@ public final class AvatarStore: Sendable {
     ///   - body: uses the store. If its task is cancelled, its calls throw `CancellationError`; the store is closed all the
     ///     same.
     /// - Returns: the result of `body`, after the store was closed.
-    /// - Throws: as `open(_:)`; the error of `body`, also if closing fails after it, which is then reported to
+    /// - Throws: as `open(_:)`; the error of `body`, even if closing fails after it, which is then reported to
     ///   `Configuration.logger`; as `close()`, if `body` succeeded.
     public static func withStore<Result>(
         _ configuration: Configuration,
@@ -224,7 +225,7 @@ public final class AvatarStore: Sendable {
             throw try layout.foreignRootError(storeID, on: fileSystem) ?? error
         }
         needsRecovery = try state.hasOpenBoot || !state.pendingHolders.isEmpty || places.hasOtherHolders()
-        places.suspects = SuspectFiles(index, logger: configuration.logger)
+        places.suspects = SuspectFiles(index)
         let accesses = AccessRecorder(clock: configuration.clock)
         let metrics = StoreMetrics(configuration.metrics)
         let writer = StoreWriter(
@@ -257,7 +258,7 @@ public final class AvatarStore: Sendable {
         try layout.requireIndex(on: fileSystem)
         let index = try ReadOnlyIndex.open(layout, on: fileSystem)
         let configuration = try configuration.adopted(from: index)
-        let suspects = SuspectFiles(index, logger: configuration.logger)
+        let suspects = SuspectFiles(index)
         if let boot = try index.openBoot(), !bootID.isRecorded(as: boot.id) {
             suspects.begin(after: boot.lastDurableFile)
         }
@@ -327,7 +328,7 @@ public final class AvatarStore: Sendable {
         StoreVerifier(
             index: index,
             roots: roots,
-            staging: StagingLeftovers(configuration.layout, on: parts.fileSystem),
+            staging: StagingLeftovers(layout: configuration.layout, fileSystem: parts.fileSystem),
             writer: writer,
             depth: depth,
             clock: clock,

@@ -1,12 +1,14 @@
 package import AvatarFileSystem
 package import AvatarFoundation
 
-/// The file system of the operating system, for tests that put something before a few of its calls.
+/// Another file system, for tests that put something before a few of its calls.
 ///
 /// All requirements of `FileSystem` have an implementation here; a conforming type writes those that it changes.
 package protocol ForwardingFileSystem: FileSystem {
+    /// The other file system.
+    associatedtype Real: FileSystem
     /// Makes the calls.
-    var real: LocalFileSystem { get }
+    var real: Real { get }
 }
 
 extension ForwardingFileSystem {

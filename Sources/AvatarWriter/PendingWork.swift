@@ -158,6 +158,7 @@ package final class PendingWork {
                 continue
             }
             guard let dead = try places.takeOver(name) else { continue }
+            index.doubtLog()
             foreign += try finishPending(of: name)
             try places.removeStaging(of: dead)
             dead.release()

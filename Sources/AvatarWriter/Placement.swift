@@ -84,7 +84,8 @@ struct Placing {
     /// A published file with the image's digest that exists.
     private mutating func sharedFile(for image: StagedImage, in transaction: IndexTransaction) throws -> FileRecord? {
         guard let file = try transaction.file(withDigest: image.sha256, in: image.storageClass) else { return nil }
-        if try places.stored.contains(file) {
+        // Also a file that may have lost bytes: they are compared below, and heal for all that use it.
+        if try places.stored.files(of: file.storageClass).contains(file) {
             if isSound[file.id] == nil { unread[file.id] = (file, image.sha256) }
             return file
         }

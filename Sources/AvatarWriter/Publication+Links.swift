@@ -58,8 +58,10 @@ extension Publication {
         guard try key.isContactPhoto || key.isEmailImage || transaction.value(of: .keepUnlinked) == 0 else {
             return try transaction.stopChecking(id)
         }
+        let file = try transaction.fileID(of: id)
+        guard isDurable || file == nil else { throw SuccessorNotDurable() }
         if key.isEmailImage { try places.forgetPartial(of: key, in: transaction) }
-        release(try transaction.fileID(of: id))
+        release(file)
         try transaction.removeEntry(id: id)
     }
 }

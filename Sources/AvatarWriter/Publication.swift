@@ -17,6 +17,8 @@ struct Publication {
     /// Whether nothing was committed since step 1, so that what it found still holds, except for changes of this
     /// transaction.
     private let seesStep1: Bool
+    /// Whether all files are on stable storage, and the commit will be: an image may go because another one replaces it.
+    let isDurable: Bool
     /// Row ids of files that an entry no longer uses; other entries may.
     private var unused: [Int64] = []
     /// Files that exist without being published, each with a pending row of its own.
@@ -24,10 +26,14 @@ struct Publication {
     /// The paths of the new files that were published. The other files of the batch are surplus.
     private var published: Set<String> = []
 
-    init(_ transaction: IndexTransaction, _ places: StorePlaces, _ accesses: AccessRecorder, since step1: IndexMoment?)
-        throws
-    {
-        (self.transaction, self.places, self.accesses) = (transaction, places, accesses)
+    init(
+        _ transaction: IndexTransaction,
+        _ places: StorePlaces,
+        _ accesses: AccessRecorder,
+        since step1: IndexMoment?,
+        isDurable: Bool
+    ) throws {
+        (self.transaction, self.places, self.accesses, self.isDurable) = (transaction, places, accesses, isDurable)
         seesStep1 = try step1.map(transaction.follows) ?? false
     }
 
@@ -287,6 +293,7 @@ struct Publication {
             }
         if let file = existing, file.id != placement.damaged {
             // If another process published the same bytes between the steps, this image's own file is surplus.
+            try synchronize(file, for: image, at: placement)
             try transaction.touch(fileID: file.id, microseconds: lastAccess)
             return file.id
         }
@@ -314,6 +321,19 @@ struct Publication {
         return healed.id
     }
 }
+
+extension Publication {
+    /// Makes a file durable that step 1 did not see, for an image that must survive a power loss: its process had no need to.
+    private func synchronize(_ file: FileRecord, for image: StagedImage, at placement: Placement) throws {
+        guard placement.needsDurableCommit, file.id != placement.shared?.id, !published.contains(file.path) else {
+            return
+        }
+        try places.files(of: image.storageClass).synchronize(published: file.path, sha256: image.sha256)
+    }
+}
+
+/// An image would go because another one replaces it that a power loss may still take.
+struct SuccessorNotDurable: Error {}
 
 extension EntryImage {
     /// The image of a change. Own images and moved ones leave what the index keeps of an origin.

@@ -64,11 +64,9 @@ package struct StorePlaces: Sendable {
 
     /// The names of all holders with a lock file or a staging folder, alive or dead.
     package func holderNames() throws -> Set<String> {
-        do throws(SystemCallError) {
+        try withStoreErrors { () throws(SystemCallError) -> Set<String> in
             let names = try Holder.traces(in: staging)
             return cachesStaging.path == staging.path ? names : names.union(try Holder.traces(in: cachesStaging))
-        } catch {
-            throw error.storeError
         }
     }
 
@@ -102,24 +100,18 @@ package struct StorePlaces: Sendable {
 
     /// Removes the staging folders of `holder`, in both roots.
     package func removeStaging(of holder: Holder) throws {
-        do throws(SystemCallError) {
+        try withStoreErrors { () throws(SystemCallError) in
             try staging.removeFolder(holder.name)
             try cachesStaging.removeFolder(holder.name)
-        } catch {
-            throw error.storeError
         }
     }
 
     /// Makes the file systems of both roots durable, after `files` were written again; the index lies beside the documents.
-    func synchronizeFileSystems(rewriting files: [(storageClass: StorageClass, path: String)] = [])
-        throws(AvatarStoreError)
-    {
-        for file in files { try self.files(of: file.storageClass).rewrite(file.path) }
-        do throws(SystemCallError) {
+    func synchronizeFileSystems(rewriting files: [FileDigest]) throws(AvatarStoreError) {
+        for file in files { try self.files(of: file.storageClass).rewrite(file.path, sha256: file.sha256) }
+        try withStoreErrors { () throws(SystemCallError) in
             // A purge replaces the root of the caches, and the system reports a failure to descriptors that were open before it.
             try Directory.synchronizeFileSystems(of: [documents.root, caches.root])
-        } catch {
-            throw error.storeError
         }
     }
 
@@ -152,20 +144,23 @@ package struct StorePlaces: Sendable {
         }
     }
 
-    /// Writes the store's `id` beside each root.
+    /// Writes the store's `id` beside each root, except beside one that has no id and holds files: the index does not list
+    /// them. It gets its id afterwards, so that an opening that is stopped meanwhile leaves the listing to the next one.
     ///
-    /// - Returns: whether a root without an id holds files all the same: the index does not list them.
+    /// - Parameter areListed: whether the index lists them by now. Default: `false`.
+    /// - Returns: whether a root was left out.
     /// - Throws: `unusableRoot` for a root of another store; an error of the disk.
-    package func claim(_ id: String) throws -> Bool {
-        let newRoots = try [(caches.root, cachesStaging), (documents.root, staging)].filter { root, staging in
-            try RootMark(of: root, in: staging).claim(id)
+    package func claim(_ id: String, areListed: Bool = false) throws -> Bool {
+        var leavesOut = false
+        for (root, staging) in [(caches.root, cachesStaging), (documents.root, staging)] {
+            let hasMark = RootMark.exists(ofRoot: root.path, in: staging.path, on: root.fileSystem)
+            if !areListed, !hasMark, try !withStoreErrors(root.names).isEmpty {
+                leavesOut = true
+            } else {
+                try RootMark(of: root, in: staging).claim(id)
+            }
         }
-        do throws(SystemCallError) {
-            for (root, _) in newRoots { if try !root.names().isEmpty { return true } }
-            return false
-        } catch {
-            throw error.storeError
-        }
+        return leavesOut
     }
 }
 
@@ -205,22 +200,23 @@ package struct StoredRoots: Sendable {
     ///
     /// - Throws: `storage` or `readOnly` if the disk or its permissions prevent an answer.
     package func contains(_ file: FileRecord) throws(AvatarStoreError) -> Bool {
-        try files(of: file.storageClass).contains(file) && allows(file)
+        guard try files(of: file.storageClass).contains(file) else { return false }
+        return try allows(file)
     }
 
     /// The bytes of `file`; `nil` if `contains(_:)` would be `false`.
     package func read(_ file: FileRecord) throws(AvatarStoreError) -> [UInt8]? {
-        allows(file) ? try files(of: file.storageClass).read(file) : nil
+        try allows(file) ? files(of: file.storageClass).read(file) : nil
     }
 
     /// Passes an open descriptor of `file` to `body`; `nil` if `contains(_:)` would be `false`.
     package func withDescriptor<Result>(of file: FileRecord, _ body: (Int32) throws -> Result) throws -> Result? {
-        allows(file) ? try files(of: file.storageClass).withDescriptor(of: file, body) : nil
+        try allows(file) ? files(of: file.storageClass).withDescriptor(of: file, body) : nil
     }
 
     /// Opens `file`; `nil` if `contains(_:)` would be `false`.
     package func open(_ file: FileRecord) throws -> OpenFile? {
-        allows(file) ? try files(of: file.storageClass).openFile(file) : nil
+        try allows(file) ? files(of: file.storageClass).openFile(file) : nil
     }
 
     /// The absolute path of `file`.
@@ -229,8 +225,10 @@ package struct StoredRoots: Sendable {
     }
 
     /// Whether `file` is not known to have lost its bytes in a power loss.
-    package func allows(_ file: FileRecord) -> Bool {
-        suspects?.allows(file, in: files(of: file.storageClass)) ?? true
+    ///
+    /// - Throws: `storage` or `readOnly` if the disk or its permissions prevent an answer.
+    package func allows(_ file: FileRecord) throws(AvatarStoreError) -> Bool {
+        try suspects?.allows(file, in: files(of: file.storageClass)) ?? true
     }
 }
 
@@ -240,11 +238,14 @@ extension StorePlaces {
     /// If other entries still use a document, its label is rewritten: it must not name a removed image.
     package func release(_ file: Int64, in transaction: IndexTransaction) throws -> PendingFile? {
         if let unused = try transaction.retireFileIfUnused(id: file, holder: holder.name) { return unused }
-        if let path = try transaction.documentPath(ofFile: file) {
-            let label = FileLabel(try transaction.users(ofFile: file))
-            try files(of: .documents).label(published: path, label)
-        }
+        try relabel(file, in: transaction)
         return nil
+    }
+
+    /// Writes the label of a document again, whose entries have changed. Does nothing for a file in `caches`.
+    func relabel(_ file: Int64, in transaction: IndexTransaction) throws {
+        guard let path = try transaction.documentPath(ofFile: file) else { return }
+        try files(of: .documents).label(published: path, FileLabel(try transaction.users(ofFile: file)))
     }
 }
 

@@ -42,6 +42,14 @@ extension StoreWriter {
         }
     }
 
+    /// Makes all files durable, if images are to be removed with `links` because others have replaced them.
+    package func synchronizeSuccessors(of links: [(contact: String, key: AvatarKey)]) throws {
+        guard !links.isEmpty else { return }
+        let removes = try index.value(of: .keepUnlinked) == 0
+        guard removes || links.contains(where: { $0.key.isContactPhoto || $0.key.isEmailImage }) else { return }
+        try boot.synchronizeFiles()
+    }
+
     /// Removes those of `entries` that still have no contact and were not read meanwhile, if `Setting.keepUnlinked` is off.
     ///
     /// - Returns: the number of removed entries.
@@ -69,7 +77,7 @@ extension StoreWriter {
         _ body: (inout Publication) throws -> Result
     ) throws -> Result {
         let (result, retired) = try write(durability) { transaction in
-            var publication = try Publication(transaction, places, accesses, since: nil)
+            var publication = try Publication(transaction, places, accesses, since: nil, isDurable: true)
             return (try body(&publication), try publication.finish())
         }
         try pending.unlink(retired)

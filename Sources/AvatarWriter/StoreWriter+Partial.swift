@@ -58,6 +58,13 @@ extension StorePlaces {
         try transaction.dropPartial(of: key)
     }
 
+    /// Removes the files of interrupted downloads that no process continues now. Their rows are harmless.
+    ///
+    /// After a failed synchronization they may lack bytes, and no digest would tell it.
+    func removeFiles(of records: [PartialRecord]) throws {
+        for record in records where leases.isFree(record.key) { try removeFile(of: record) }
+    }
+
     /// Removes the file of a partial download.
     fileprivate func removeFile(of record: PartialRecord) throws {
         try files(of: record.storageClass).staging.removePartial(record.name)

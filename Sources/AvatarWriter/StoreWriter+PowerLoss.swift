@@ -25,6 +25,8 @@ package final class BootRecord {
     private var hasFailed = false
     /// How many synchronizations have failed in this process.
     private var failureCount = 0
+    /// How many of them are not in the index yet, because it could not be written.
+    private var unrecordedCount = 0
 
     /// Between the id of a boot and the number of synchronizations that have failed since.
     private static let failure = " failed "
@@ -50,12 +52,10 @@ package final class BootRecord {
         guard let boot = stored else { return }
         let (id, failures) = Self.parts(of: boot.id)
         hasFailed = failures > 0
-        guard !current.isRecorded(as: id) else {
-            mark = .thisBoot
-            return
-        }
-        mark = .earlierBoot(lastDurableFile: boot.lastDurableFile)
-        places.suspects?.begin(after: boot.lastDurableFile)
+        let isThisBoot = current.isRecorded(as: id)
+        mark = isThisBoot ? .thisBoot : .earlierBoot(lastDurableFile: boot.lastDurableFile)
+        // After a failed synchronization the system may drop what it could not write, and read the disk instead.
+        if hasFailed || !isThisBoot { places.suspects?.begin(after: boot.lastDurableFile) }
     }
 
     /// Makes all files durable, up to `lastFile`, after they were compared with the index.
@@ -70,19 +70,30 @@ package final class BootRecord {
             try transaction.replaceBoot(by: Self.record(current.text, failures: failures), lastDurableFile: lastFile)
         }
         mark = .thisBoot
-        places.suspects?.end()
+        if hasFailed { places.suspects?.begin(after: lastFile) } else { places.suspects?.end() }
     }
 
     /// Makes everything durable and removes the boot id, if this is the last process that has the store open.
     func markClean() throws {
-        guard mark == .thisBoot, try isAlone() else { return }
+        try recordFailures()
+        // Another process may have changed the store, and closed it before this one.
+        guard try mark == .thisBoot || isOfThisBoot(index.openBoot()?.id), try isAlone() else { return }
         let begin = try synchronize()
+        // Interrupted downloads may lack bytes, and no digest would tell it.
+        if hasFailed { try places.removeFiles(of: index.partialDownloads()) }
         try index.write(.power) { transaction in
             // A process that arrived meanwhile holds a lock already, and relies on the boot id if it read it before.
             if try isAlone(), try isSound(since: begin, in: transaction) { try transaction.endBoot() }
         }
         mark = .none
     }
+
+    private func isOfThisBoot(_ record: String?) -> Bool {
+        record.map { current.isRecorded(as: Self.parts(of: $0).id) } ?? false
+    }
+
+    /// Makes all files durable that were published before.
+    func synchronizeFiles() throws { _ = try synchronize() }
 
     /// Makes all files durable.
     ///
@@ -101,13 +112,14 @@ package final class BootRecord {
     /// The moment at which a synchronization of all files begins.
     struct Moment: Sendable {
         /// The files that must be written again before they count as durable.
-        let files: [(storageClass: StorageClass, path: String)]
+        let files: [FileDigest]
         fileprivate let id: String?
         fileprivate let failureCount: Int
     }
 
     /// The present moment.
     func now() throws -> Moment {
+        try recordFailures()
         let boot = try index.openBoot()
         if Self.failures(in: boot?.id) > 0 { hasFailed = true }
         let files = try boot.map { hasFailed ? try index.files(beyond: $0.lastDurableFile) : [] } ?? []
@@ -120,25 +132,38 @@ package final class BootRecord {
         return failureCount == begin.failureCount && failures == Self.failures(in: begin.id)
     }
 
-    /// Marks the boot, also for processes that open the store later.
+    /// Marks the boot, for processes that open the store later too. Until the store is closed, each use of a file that is
+    /// not on stable storage compares its digest.
     func noteFailure() {
         hasFailed = true
         failureCount += 1
+        unrecordedCount += 1
+        places.suspects?.begin(after: 0)
         // The log of the index may have lost bytes too, and tells it once.
         for _ in 1...2 {
             do {
-                return try index.write(.power) { transaction in
-                    let stored = try transaction.openBoot()?.id
-                    // A store that is closed has nothing to lose.
-                    guard stored != nil || mark != .none else { return }
-                    // The files of an earlier boot are still to be compared.
-                    let (id, failures) = Self.parts(of: stored ?? current.text)
-                    try transaction.replaceBoot(by: Self.record(id, failures: failures + 1), lastDurableFile: 0)
-                }
+                return try recordFailures()
             } catch {
-                // This process knows it still.
+                // This process knows it still, and tries again before it relies on the files.
             }
         }
+    }
+
+    /// Writes the failures of this process into the index, as far as they are not there.
+    private func recordFailures() throws {
+        guard unrecordedCount > 0 else { return }
+        try index.write(.power) { transaction in
+            let stored = try transaction.openBoot()
+            // A store that is closed has nothing to lose.
+            guard stored != nil || mark != .none else { return }
+            // The files of an earlier boot are still to be compared.
+            let (id, failures) = Self.parts(of: stored?.id ?? current.text)
+            let record = Self.record(id, failures: failures + unrecordedCount)
+            try transaction.replaceBoot(by: record, lastDurableFile: 0)
+            places.suspects?.begin(after: stored?.lastDurableFile ?? 0)
+        }
+        unrecordedCount = 0
+        try places.removeFiles(of: index.partialDownloads())
     }
 
     /// The record of the boot `id`.
@@ -166,6 +191,7 @@ package final class BootRecord {
         try index.write { transaction in
             guard try isSound(since: begin, in: transaction) else { return }
             try transaction.setLastDurableFile(lastFile)
+            if hasFailed { places.suspects?.begin(after: lastFile) }
         }
     }
 
@@ -218,9 +244,12 @@ extension StoreWriter {
     /// Moves the durable point up, in the background, once enough files were published beyond it.
     func notePublished(_ count: Int) {
         publishedSinceDurable += count
-        guard publishedSinceDurable >= longestDistance, boot.mark == .thisBoot else { return }
+        guard publishedSinceDurable >= longestDistance, boot.mark == .thisBoot, moving == nil else { return }
         publishedSinceDurable = 0
-        Task { await moveDurablePoint() }
+        moving = Task {
+            await moveDurablePoint()
+            moving = nil
+        }
     }
 
     /// Synchronizes the files published so far, then records the last of them as the durable point.
@@ -241,7 +270,7 @@ extension StoreWriter {
     }
 
     /// Synchronizes on another thread, so that images can be published meanwhile.
-    private func synchronizeFileSystems(rewriting files: [(storageClass: StorageClass, path: String)]) async throws {
+    private func synchronizeFileSystems(rewriting files: [FileDigest]) async throws {
         try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
             DispatchQueue(label: "avatars.synchronize").async { [places] in
                 done.resume(with: Result { try places.synchronizeFileSystems(rewriting: files) })

@@ -201,7 +201,7 @@ extension StoreWriter {
             guard let shared = placement.shared, placement.needsDurableCommit else { continue }
             let files = places.files(of: placement.image.storageClass)
             if let label = placement.label { try files.label(published: shared.path, label) }
-            try files.synchronize(published: shared.path)
+            try files.synchronize(published: shared.path, sha256: placement.image.sha256)
         }
     }
 
@@ -229,10 +229,33 @@ extension StoreWriter {
     ///   removed between the steps.
     private func commitRows(of changes: [Change], _ reservation: Reservation) throws -> ([Committed?], [PendingFile]) {
         let needsPower = reservation.placements.contains { $0?.needsDurableCommit == true }
+        do {
+            return try commitRows(of: changes, reservation, needsPower ? .power : .process, isDurable: false)
+        } catch is SuccessorNotDurable {
+            try boot.synchronizeFiles()
+            return try commitRows(of: changes, reservation, .power, isDurable: true)
+        } catch let error as AvatarStoreError {
+            if (error.underlying as? SystemCallError)?.losesWrittenBytes == true { boot.noteFailure() }
+            throw error
+        }
+    }
+
+    private func commitRows(
+        of changes: [Change],
+        _ reservation: Reservation,
+        _ durability: AvatarIndex.Durability,
+        isDurable: Bool
+    ) throws -> ([Committed?], [PendingFile]) {
         // Step 1 has restored the roots, and a rename restores a root that was removed since.
         let hasRestoredRoots = reservation.moment != nil
-        return try write(needsPower ? .power : .process, restoringRoots: !hasRestoredRoots) { transaction in
-            var publication = try Publication(transaction, places, accesses, since: reservation.moment)
+        return try write(durability, restoringRoots: !hasRestoredRoots) { transaction in
+            var publication = try Publication(
+                transaction,
+                places,
+                accesses,
+                since: reservation.moment,
+                isDurable: isDurable
+            )
             let results = try zip(changes, reservation.placements).map { change, placement in
                 let committed = try publication.apply(change, at: placement)
                 if let url = change.sharedURL, let time = change.answered, committed != nil {

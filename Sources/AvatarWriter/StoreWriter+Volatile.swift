@@ -1,5 +1,4 @@
 package import AvatarCore
-import AvatarFiles
 import AvatarIndex
 
 extension StoreWriter {
@@ -23,7 +22,7 @@ extension Publication {
         let id = try transaction.copyEntry(old.id, as: url.key, from: url.url.rawValue)
         try transaction.link(url.contact, to: id)
         if try transaction.unlink(url.contact, from: old.id) { try removeIfUnowned(old.id, key: former) }
-        try relabel(old.fileID)
+        if let file = old.fileID { try places.relabel(file, in: transaction) }
     }
 
     /// Removes the entry of `key` if no contact uses it and it is not kept.
@@ -36,11 +35,5 @@ extension Publication {
         release(state.fileID)
         try transaction.removeEntry(id: state.id)
         return true
-    }
-
-    /// Writes the keys of a document beside it: another one has been added.
-    private func relabel(_ file: Int64?) throws {
-        guard let file, let path = try transaction.documentPath(ofFile: file) else { return }
-        try places.files(of: .documents).label(published: path, FileLabel(try transaction.users(ofFile: file)))
     }
 }

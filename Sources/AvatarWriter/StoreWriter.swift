@@ -50,6 +50,8 @@ package actor StoreWriter {
     /// The most files beyond the durable point, about. At 8 KiB each, an opening after a power loss reads them in a
     /// second or two.
     var longestDistance = 16_384
+    /// The task that moves the durable point; `nil` if none does.
+    var moving: Task<Void, Never>?
 
     private let thread = StoreThread(label: "avatar-store.writer")
 
@@ -194,7 +196,9 @@ package actor StoreWriter {
     }
 
     /// Finishes pending work, writes the buffered times and releases the holder.
-    package func close() throws {
+    package func close() async throws {
+        // Its synchronization reports what was lost. A later one succeeds, and would be taken for proof.
+        while let moving { await moving.value }
         // This comes first because it frees space: the disk may be full. If the folders cannot be removed, the holder's
         // name stays, and the next opening finds them by it.
         let removal = Result { try places.endStaging() }

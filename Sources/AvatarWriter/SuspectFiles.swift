@@ -1,7 +1,6 @@
 package import AvatarCore
 package import AvatarFiles
 package import AvatarIndex
-package import Logging
 import Synchronization
 
 /// Files whose bytes a power loss may have lost although their length is right: ext4 commits the size of a file before its
@@ -11,13 +10,11 @@ import Synchronization
 /// open for reading only, each use compares the digest, and a file that fails is a miss.
 package final class SuspectFiles: Sendable {
     private let index: AvatarIndex
-    private let logger: Logger
     /// Files with a higher row id are suspect. `Int64.max`: no file is.
     private let lastDurableFile = Atomic<Int64>(.max)
 
-    package init(_ index: AvatarIndex, logger: Logger) {
+    package init(_ index: AvatarIndex) {
         self.index = index
-        self.logger = logger
     }
 
     /// Makes the files with row ids above `id` suspect.
@@ -31,14 +28,16 @@ package final class SuspectFiles: Sendable {
     }
 
     /// Whether `file` may be used: it is not suspect, or its bytes in `files` have the digest that the index holds.
-    package func allows(_ file: FileRecord, in files: StoredFiles) -> Bool {
+    ///
+    /// - Throws: an error of the disk or the index. The file may have its bytes all the same, so it does not count as lost.
+    package func allows(_ file: FileRecord, in files: StoredFiles) throws(AvatarStoreError) -> Bool {
         guard file.id > lastDurableFile.load(ordering: .acquiring) else { return true }
         do {
             return try files.digest(of: file.path) == index.digest(ofFile: file.id)
+        } catch let error as AvatarStoreError {
+            throw error
         } catch {
-            // An unproved file is not given out.
-            logger.warning("a file could not be compared after a power loss", metadata: ["error": "\(error)"])
-            return false
+            throw AvatarStoreError(.storage, "\(file.path) could not be compared with the index (\(error)).")
         }
     }
 }

@@ -132,6 +132,219 @@ struct FailedSynchronizationTests {
         }
     }
 
+    /// The system may drop what it could not write, and read the disk instead.
+    @Test func bytesThatTheSystemHasDroppedAreNoImage() async throws {
+        let slots = 1...8
+        let origin = ScriptedOrigin()
+        origin.want(Dictionary(uniqueKeysWithValues: slots.map { ($0, 1) }))
+        let disk = SimulatedDisk()
+        let store = try await disk.openStore { $0.originClient = origin }
+        let keys = try slots.map { try ImageKey.remote($0).key(at: ScriptedOrigin.url) }
+        for key in keys { _ = try await store.avatar(for: key) }
+        disk.fail { $0.name == "syncfs" ? .fails(EIO) : nil }
+        await #expect(throws: AvatarStoreError.self) { try await store.close() }
+        disk.fail(nil)
+
+        let next = try await disk.openStore()
+        for key in keys { #expect(try next.storedAvatar(for: key) != nil) }
+        disk.dropCaches()
+        for key in keys { #expect(try next.storedAvatar(for: key) == nil) }
+        await #expect(throws: AvatarStoreError.self) { try await next.close() }
+
+        let after = try await disk.losePower(.strict, seed: 1).openStore()
+        for key in keys { #expect(try after.storedAvatar(for: key) == nil) }
+        #expect(try await after.verify().isSound)
+        try await after.close()
+    }
+
+    @Test func documentWhoseBytesTheSystemHasDroppedIsNotStored() async throws {
+        let disk = SimulatedDisk()
+        let store = try await disk.openStore()
+        disk.fail { $0.name == "fsync" && !$0.path.contains("index.sqlite") ? .drops : nil }
+
+        await #expect(throws: AvatarStoreError.self) {
+            try await store.save(Picture(of: .own(1), version: 1).bytes, named: "own")
+        }
+
+        disk.fail(nil)
+        #expect(try store.storedAvatar(for: AvatarKey(name: "own")) == nil)
+        try await store.save(Picture(of: .own(1), version: 2).bytes, named: "own")
+        try await store.close()
+        let after = try await disk.losePower(.strict, seed: 1).openStore()
+        #expect(try after.storedAvatar(for: AvatarKey(name: "own"))?.bytes == Picture(of: .own(1), version: 2).bytes)
+        try await after.close()
+    }
+
+    /// The durable point is being moved while the store is closed. Its synchronization is told of the loss, and no later one.
+    @Test(arguments: PowerLossModel.allCases)
+    func aLossThatABackgroundSynchronizationIsToldOfIsNotedByTheClose(model: PowerLossModel) async throws {
+        let image = ImageKey.remote(1)
+        let origin = ScriptedOrigin()
+        origin.want([1: 1])
+        for seed in UInt64(1)...16 {
+            let disk = SimulatedDisk()
+            let store = try await disk.openStore { $0.originClient = origin }
+            try await store.requireWritable().writer.moveDurablePoint(every: 1)
+            let failures = Atomic(0)
+            disk.fail { call in
+                guard call.name == "syncfs" else { return nil }
+                return failures.add(1, ordering: .relaxed).oldValue == 0 ? .fails(EIO) : nil
+            }
+            _ = try await store.avatar(for: image.key(at: ScriptedOrigin.url))
+            try await store.close()
+
+            let reopened = try await disk.losePower(model, seed: seed).openStore()
+            let found = try reopened.storedAvatar(for: image.key(at: ScriptedOrigin.url))
+            #expect(found == nil || found?.bytes == Picture(of: image, version: 1).bytes, "seed \(seed)")
+            try await reopened.close()
+        }
+    }
+
+    /// A full disk does not let the index be written, so the failure is known to this process alone for now.
+    @Test func aFailureThatCannotBeRecordedIsRecordedByTheClose() async throws {
+        let image = ImageKey.remote(1)
+        let origin = ScriptedOrigin()
+        origin.want([1: 1])
+        let disk = SimulatedDisk()
+        let store = try await disk.openStore { $0.originClient = origin }
+        _ = try await store.avatar(for: image.key(at: ScriptedOrigin.url))
+        let hasFailed = Atomic(false)
+        disk.fail { call in
+            let isIndex = call.path.contains("index.sqlite")
+            if call.name == "fsync", !isIndex {
+                hasFailed.store(true, ordering: .relaxed)
+                return .fails(EIO)
+            }
+            return hasFailed.load(ordering: .relaxed) && call.name == "write" && isIndex ? .fails(ENOSPC) : nil
+        }
+        await #expect(throws: AvatarStoreError.self) {
+            try await store.save(Picture(of: .own(1), version: 1).bytes, named: "own")
+        }
+        disk.fail(nil)
+        let other = try await disk.openStore()
+
+        try await store.close()
+
+        #expect(try other.index.openBoot()?.id.contains("failed") == true)
+        try await other.close()
+        #expect(try await disk.openStore().index.openBoot() == nil)
+    }
+
+    #if HTTPOrigin
+    /// An interrupted download has no digest by which missing bytes would be found.
+    @Test func aDownloadThatMayHaveLostBytesIsNotContinued() async throws {
+        let face = SampleImage.png(seed: 1, byteCount: 600_000)
+        let response = LoopbackOrigin.Response.image(face, etag: "\"one\"", cacheControl: "max-age=60")
+        let origin = try await LoopbackOrigin.start()
+        let url = origin.url("/face.png")
+        let disk = SimulatedDisk()
+        func open(_ disk: SimulatedDisk) async throws -> AvatarStore {
+            try await disk.openStore { $0.http.allowsPrivateNetworks = true }
+        }
+        let store = try await open(disk)
+        origin.setResponse(response.behaving(.cutShort(after: 300_000)), for: "/face.png")
+        await #expect(throws: AvatarStoreError.self) { try await store.avatar(for: url) }
+        #expect(try store.statistics().stagingBytes > 0)
+        disk.fail { $0.name == "syncfs" ? .fails(EIO) : nil }
+        await #expect(throws: AvatarStoreError.self) { try await store.close() }
+        disk.fail(nil)
+        try await open(disk).close()
+
+        origin.setResponse(response, for: "/face.png")
+        let after = try await open(disk.losePower(.ordered, seed: 1))
+        #expect(try await after.avatar(for: url, options: FetchOptions(policy: .reload)).bytes == face)
+        #expect(origin.requests.last?.headers["Range"] == nil)
+        try await after.close()
+        try await origin.stop()
+    }
+    #endif
+
+    /// The store is open for reading only, as the command `backup` opens it, and no other process is there to note the loss.
+    @Test(arguments: PowerLossModel.allCases)
+    func aFailedBackupOfADeadProcessIsNoted(model: PowerLossModel) async throws {
+        let image = ImageKey.remote(1)
+        let origin = ScriptedOrigin()
+        origin.want([1: 1])
+        for seed in UInt64(1)...8 {
+            let disk = SimulatedDisk()
+            let process = SimulatedProcess(on: disk)
+            let configuration = AvatarStore.Configuration(directory: process.root + "/store")
+            var fetching = configuration
+            fetching.originClient = origin
+            let store = try await AvatarStore.open(fetching, fileSystem: process, bootID: disk.bootID)
+            _ = try await store.avatar(for: image.key(at: ScriptedOrigin.url))
+            process.kill()
+            let own = SimulatedProcess(on: disk)
+            let reader = try AvatarStore.openForReading(
+                .init(directory: own.root + "/store"),
+                fileSystem: own,
+                bootID: disk.bootID
+            )
+            let failures = Atomic(0)
+            disk.fail { call in
+                guard call.name == "syncfs" else { return nil }
+                return failures.add(1, ordering: .relaxed).oldValue == 0 ? .fails(EIO) : nil
+            }
+            await #expect(throws: AvatarStoreError.self) {
+                try await reader.backup(to: own.root + "/backup", fileSystem: own)
+            }
+            disk.fail(nil)
+            try reader.closeForReading()
+            try await disk.openStore().close()
+
+            let reopened = try await disk.losePower(model, seed: seed).openStore()
+            let found = try reopened.storedAvatar(for: image.key(at: ScriptedOrigin.url))
+            #expect(found == nil || found?.bytes == Picture(of: image, version: 1).bytes, "seed \(seed)")
+            try await reopened.close()
+        }
+    }
+
+    /// A store that only reads closes after one that wrote.
+    @Test func theLastProcessClosesTheBootOfAnother() async throws {
+        let disk = SimulatedDisk()
+        try await disk.openStore().close()
+        let reader = try await disk.openStore()
+        let writer = try await disk.openStore()
+        try await writer.save(Picture(of: .own(1), version: 1).bytes, named: "own", in: .caches)
+        try await writer.close()
+        #expect(try reader.index.openBoot() != nil)
+
+        try await reader.close()
+
+        let next = try await disk.openStore()
+        #expect(try next.index.openBoot() == nil)
+        try await next.close()
+    }
+
+    /// The backup has hard links to files that another process loses bytes of meanwhile.
+    @Test func aBackupDuringWhichBytesAreLostIsNotFinished() async throws {
+        let image = ImageKey.remote(1)
+        let origin = ScriptedOrigin()
+        origin.want([1: 1])
+        let disk = SimulatedDisk()
+        let store = try await disk.openStore { $0.originClient = origin }
+        _ = try await store.avatar(for: image.key(at: ScriptedOrigin.url))
+        let process = SimulatedProcess(on: disk)
+        let directory = process.root + "/backup"
+        let index = store.index
+
+        let error = await #expect(throws: AvatarStoreError.self) {
+            try await store.backup(to: directory, fileSystem: process) { progress in
+                guard progress.phase == .copyingFiles, let boot = try? index.openBoot()?.id else { return }
+                // As the other process notes it.
+                try? index.write { try $0.replaceBoot(by: boot + " failed 1", lastDurableFile: 0) }
+            }
+        }
+
+        #expect(error?.message.contains("failed during the backup") == true)
+        #expect(!process.exists(directory))
+        _ = try await store.backup(to: directory, fileSystem: process)
+        let backup = try await disk.losePower(.ordered, seed: 1).openStore(at: "/backup")
+        let found = try backup.storedAvatar(for: image.key(at: ScriptedOrigin.url))
+        #expect(found?.bytes == Picture(of: image, version: 1).bytes)
+        try await backup.close()
+    }
+
     /// A commit whose synchronization failed is rolled back, and whole in the log: a loss of power may bring it back.
     @Test(arguments: PowerLossModel.allCases)
     func aRolledBackCommitDoesNotComeBackWithoutItsFile(model: PowerLossModel) async throws {

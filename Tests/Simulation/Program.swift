@@ -61,7 +61,7 @@ struct Program {
         _ random: inout RandomOperations,
         _ book: inout PromiseBook
     ) async throws -> [Moment] {
-        book.hasRoom = hasRoom
+        book.hasRoom = hasRoom && trouble != .fullDisk
         let lane = seed &+ UInt64(number)
         let recorder = Recorder(book, seed: lane, most: extent.moments)
         let faults = Faults(seed: lane, trouble, mutation)
@@ -80,7 +80,7 @@ struct Program {
         do {
             for _ in 0..<(random.chance(30) ? 2 : 1) {
                 let process = SimulatedProcess(on: disk)
-                stage.members.append(Member(process: process, performer: try await Performer(process)))
+                stage.members.append(try await open(process))
             }
             if number == 0 {
                 let budget = hasRoom ? 1_000_000 : random.budget()
@@ -90,7 +90,7 @@ struct Program {
                 stage.tick += 1 + random.number(below: 20)
                 try await step(&stage, &random)
             }
-            if random.chance(50) { for member in stage.members { try await member.store.close() } }
+            if random.chance(50) { for member in stage.members { try await close(member) } }
         } catch let error as AvatarStoreError {
             throw BrokenPromise(seed: seed, state: "program \(number)", violations: ["the program failed: \(error)"])
         }
@@ -145,8 +145,25 @@ struct Program {
         let place = random.number(below: stage.members.count)
         let process = stage.members[place].process
         if TestMode.traces { print("TRACE \(stage.tick) \(place) reopen") }
-        try await stage.members[place].store.close()
-        stage.members[place] = Member(process: process, performer: try await Performer(process))
+        try await close(stage.members[place])
+        stage.members[place] = try await open(process)
+    }
+
+    /// The disk may tell only now what it has lost, and tells it once.
+    private func open(_ process: SimulatedProcess) async throws -> Member {
+        do {
+            return Member(process: process, performer: try await Performer(process))
+        } catch is AvatarStoreError where trouble == .failedSynchronization {
+            return Member(process: process, performer: try await Performer(process))
+        }
+    }
+
+    private func close(_ member: Member) async throws {
+        do {
+            try await member.store.close()
+        } catch is AvatarStoreError where trouble == .failedSynchronization {
+            // As above.
+        }
     }
 
     /// Ignores an image that is stored now, or no longer ignores one.
@@ -215,6 +232,10 @@ struct Program {
             }
         }
         let isUndecided = !isDone || isKilled
+        if TestMode.traces {
+            let keys = found.keys.map(\.description).sorted().joined(separator: " ")
+            print("TRACE \(stage.tick) \(caller) \(isUndecided ? "failed" : "done"), images \(keys)")
+        }
         stage.recorder.change { $0.end(found, isUndecided: isUndecided) }
         return isDone && !isKilled
     }

@@ -77,9 +77,9 @@ struct PromiseBook: Sendable {
                 removed.remove(key)
                 lasting.remove(key)
                 if new.storageClass == .documents { isDurable = true }
-            case (.some, nil):
+            case (let old?, nil):
                 lasting.remove(key)
-                if isRemoval {
+                if isRemoval, hasRoom || old.storageClass == .documents || running?.names(key) == true {
                     removed.insert(key)
                     isDurable = true
                 }
@@ -163,6 +163,11 @@ struct PromiseBook: Sendable {
 }
 
 extension StoreOperation {
+    /// Whether the call removes this image by its key. Another call that removes images may also evict some, to have room on the disk.
+    fileprivate func names(_ key: ImageKey) -> Bool {
+        if case .remove(let keys) = self { keys.contains(key) } else { false }
+    }
+
     /// The contents that the call may give images.
     var contents: [(ImageKey, Picture)] {
         switch self {

@@ -83,7 +83,7 @@ struct RareStepTests {
         let store = try await after.openStore()
 
         let own = try AvatarKey(name: "own")
-        #expect(try store.storedAvatar(for: own) == nil)
+        #expect(throws: AvatarStoreError.self) { try store.storedAvatar(for: own) }
         after.fail(nil)
         #expect(try store.storedAvatar(for: own) != nil)
         for slot in Self.slots {
@@ -94,6 +94,103 @@ struct RareStepTests {
         let next = try await after.openStore()
         #expect(try await next.verify().isSound)
         try await next.close()
+    }
+
+    @Test(arguments: UInt64(1)...8)
+    func aFailureBeforeTheComparisonLeavesItToTheNextOpening(seed: UInt64) async throws {
+        let before = SimulatedDisk()
+        _ = try await Self.fill(before)
+        let after = before.losePower(.ordered, seed: seed)
+        after.fail { $0.name == "open" && $0.path.hasSuffix(".png") ? .fails(EIO) : nil }
+        let store = try await after.openStore()
+        after.fail { $0.name == "fsync" && !$0.path.contains("index.sqlite") ? .fails(EIO) : nil }
+        await #expect(throws: AvatarStoreError.self) {
+            try await store.save(Picture(of: .own(1), version: 1).bytes, named: "own")
+        }
+        after.fail(nil)
+        #expect(try store.index.openBoot()?.id.contains("failed") == true)
+        try await store.close()
+
+        let next = try await after.openStore()
+
+        for slot in Self.slots {
+            let found = try next.storedAvatar(for: Self.key(slot))?.bytes
+            #expect(found == nil || found == Self.bytes(slot), "slot \(slot)")
+        }
+        try await next.close()
+    }
+
+    // MARK: Successors
+
+    /// Without `keepUnlinked`, the former image of a contact goes once its new one is there.
+    @Test(arguments: PowerLossModel.allCases, [true, false])
+    func aContactKeepsAnImage(model: PowerLossModel, isFetchedBefore: Bool) async throws {
+        for seed in UInt64(1)...8 {
+            let disk = SimulatedDisk()
+            let origin = ScriptedOrigin()
+            origin.want([1: 1, 2: 1])
+            let before = try await disk.openStore { $0.originClient = origin }
+            _ = try await before.set(.keepUnlinked, to: 0)
+            func contact(_ slot: Int) -> [Contact] {
+                [Contact(id: "ada", avatarURL: ImageKey.remote(slot).url(at: ScriptedOrigin.url))]
+            }
+            _ = try await before.sync(contacts: contact(1))
+            try await before.close()
+            let store = try await disk.openStore { $0.originClient = origin }
+            if isFetchedBefore { _ = try await store.avatar(for: Self.key(2)) }
+
+            _ = try await store.sync(contacts: contact(2))
+
+            #expect(try store.storedAvatar(for: Self.key(1)) == nil)
+            let reopened = try await disk.losePower(model, seed: seed).openStore()
+            let found = try [1, 2].compactMap { try reopened.storedAvatar(for: Self.key($0)) }
+            #expect(!found.isEmpty, "seed \(seed)")
+            try await reopened.close()
+        }
+    }
+
+    /// A restore may be stopped at any call, and be run again.
+    @Test(arguments: PowerLossModel.allCases)
+    func anInterruptedRestoreCanBeRunAgain(model: PowerLossModel) async throws {
+        let disk = SimulatedDisk()
+        let store = try await Self.fill(disk)
+        let process = SimulatedProcess(on: disk)
+        _ = try await store.backup(to: process.root + "/backup", fileSystem: process)
+        try await store.close()
+        let root = process.root
+        let moments = Locked<[DiskImage]>([])
+        disk.watch { call, image in
+            if ["rename", "unlink", "fsync", "syncfs"].contains(call.name) { moments.withLock { $0.append(image) } }
+        }
+        func restore(on disk: SimulatedDisk) async throws {
+            let process = SimulatedProcess(on: disk, at: root)
+            _ = try await AvatarStore.restore(
+                from: root + "/backup",
+                to: .init(directory: root + "/restored"),
+                fileSystem: process
+            )
+        }
+        try await restore(on: disk)
+        disk.watch(nil)
+
+        let left = moments.withLock(\.self)
+        #expect(left.count > 4)
+        for (number, image) in left.enumerated() {
+            for seed in UInt64(1)...4 {
+                let after = SimulatedDisk(image.afterLossOfPower(model, seed: seed))
+                do {
+                    try await restore(on: after)
+                } catch let error as AvatarStoreError where error.code == .notEmpty {
+                    // It was complete.
+                }
+                let restored = try await after.openStore(at: "/restored")
+                for slot in Self.slots {
+                    let found = try restored.storedAvatar(for: Self.key(slot))?.bytes
+                    #expect(found == Self.bytes(slot), "before call \(number), slot \(slot), seed \(seed)")
+                }
+                try await restored.close()
+            }
+        }
     }
 
     // MARK: A full disk
@@ -223,5 +320,5 @@ extension RareStepTests {
 }
 
 extension StoreWriter {
-    fileprivate func moveDurablePoint(every distance: Int) { longestDistance = distance }
+    func moveDurablePoint(every distance: Int) { longestDistance = distance }
 }

@@ -12,15 +12,16 @@ struct SimulationTests {
         try await withThrowingTaskGroup { group in
             for lane in 1...2 {
                 group.addTask(executorPreference: ThreadExecutor("simulation \(lane)")) {
-                    while let seed = tally.next() { tally.add(try await Simulation(seed: seed).run()) }
+                    do {
+                        while let seed = tally.next() { tally.add(try await Simulation(seed: seed).run()) }
+                    } catch {
+                        tally.stop()
+                        print("simulation: a promise was broken after \(tally.description): \(error)")
+                        throw error
+                    }
                 }
             }
-            do {
-                try await group.waitForAll()
-            } catch {
-                print("simulation: a promise was broken after \(tally.description)")
-                throw error
-            }
+            try await group.waitForAll()
         }
         print("simulation: \(tally.description)")
         #expect(tally.next() == nil, "there are states left")
@@ -31,7 +32,7 @@ struct SimulationTests {
 private final class Tally: Sendable {
     private let first: UInt64
     private let wanted: Int
-    private let counts = Locked((seeds: UInt64(0), states: 0))
+    private let counts = Locked((seeds: UInt64(0), states: 0, isStopped: false))
 
     init(from first: UInt64, wanted: Int) {
         (self.first, self.wanted) = (first, wanted)
@@ -40,11 +41,14 @@ private final class Tally: Sendable {
     /// The next seed; `nil` once there are enough states.
     func next() -> UInt64? {
         counts.withLock { counts in
-            guard counts.states < wanted else { return nil }
+            guard counts.states < wanted, !counts.isStopped else { return nil }
             counts.seeds += 1
             return first + counts.seeds - 1
         }
     }
+
+    /// Hands out no seed any more.
+    func stop() { counts.withLock { $0.isStopped = true } }
 
     func add(_ states: Int) { counts.withLock { $0.states += states } }
 

@@ -249,8 +249,10 @@ final class UnfinishedMark {
         }
         let wanted = Array(roots.utf8)
         if bytes == wanted { return true }
-        // A truncated mark is from a process that was killed while writing it, before it made anything else.
-        guard wanted.starts(with: bytes) else {
+        // A mark that is cut short is of a process that was stopped while writing it, before it made anything else. After a loss
+        // of power it may have zeros.
+        let written = bytes.prefix { $0 != 0 }
+        guard wanted.starts(with: written), bytes.dropFirst(written.count).allSatisfy({ $0 == 0 }) else {
             throw AvatarStoreError(
                 .notEmpty,
                 "\"\(path)\" was left by an interrupted backup or restore with other roots. Run it again with the same "
@@ -262,6 +264,7 @@ final class UnfinishedMark {
             try wanted.withUnsafeBufferPointer { (bytes) throws(SystemCallError) in
                 try fileSystem.write(UnsafeRawBufferPointer(bytes), to: file, at: 0, named: path)
             }
+            try fileSystem.synchronize(file, named: path)
         } catch {
             // Nothing else was made yet, here or by the process that left the mark.
             fileSystem.unlinkat(AT_FDCWD, path, 0)

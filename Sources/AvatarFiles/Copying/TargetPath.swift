@@ -38,7 +38,7 @@ package struct TargetAccess: Sendable {
     package init?(ofDirectory path: String, on fileSystem: any FileSystem) {
         var information = stat()
         guard fileSystem.fstatat(AT_FDCWD, path, &information, AT_SYMLINK_NOFOLLOW) == 0,
-            information.st_mode & S_IFMT == S_IFDIR
+            information.isFolder
         else { return nil }
         (owner, isOpenToAll) = (information.st_uid, information.st_mode & S_IWOTH != 0)
     }

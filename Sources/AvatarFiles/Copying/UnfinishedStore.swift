@@ -85,6 +85,8 @@ package final class UnfinishedStore {
         let mark = try UnfinishedMark.take(place.markPath, on: place.fileSystem, roots: place.roots)
         let isLeftOver = mark.wasThere && place.isLeftOver
         do {
+            // Before anything else is made: its remains could not be told from files of the user else.
+            try synchronize(place.layout.indexDirectory, on: place.fileSystem)
             // Checked again, now that the lock keeps other processes out.
             try place.requireFree(isLeftOver: isLeftOver)
             if isLeftOver { try place.clear(marked: Set(StorageClass.allCases)) }
@@ -120,20 +122,21 @@ package final class UnfinishedStore {
     package func finish() throws {
         do {
             try Directory.synchronizeFileSystems(of: opened)
-            try synchronize(indexPath)
+            try Self.synchronize(indexPath, on: fileSystem)
             // An index made meanwhile by another program would be unusable: the roots are claimed by this store.
             try place.requireNoIndex()
             try fileSystem.rename(indexPath, in: AT_FDCWD, to: place.layout.indexPath, in: AT_FDCWD)
             isStore = true
+            // The mark stays until then, for the same reason as at the begin.
+            try Self.synchronize(place.layout.indexDirectory, on: fileSystem)
             mark.remove()
-            try synchronize(place.layout.indexDirectory)
         } catch let error as SystemCallError {
             throw error.storeError
         }
     }
 
     /// Makes the file or folder at `path` durable.
-    private func synchronize(_ path: String) throws(SystemCallError) {
+    private static func synchronize(_ path: String, on fileSystem: any FileSystem) throws(SystemCallError) {
         let file = try fileSystem.open(path, in: AT_FDCWD, flags: O_RDONLY, mode: 0)
         defer { fileSystem.close(file) }
         try fileSystem.synchronize(file, named: path)

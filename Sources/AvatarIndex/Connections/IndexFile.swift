@@ -79,7 +79,7 @@ enum IndexFile {
     /// - Throws: `foreignIndex`.
     static func requireRegular(at path: String, on fileSystem: any FileSystem) throws {
         var information = stat()
-        guard fileSystem.fstatat(AT_FDCWD, path, &information, 0) == 0, information.st_mode & S_IFMT != S_IFREG
+        guard fileSystem.fstatat(AT_FDCWD, path, &information, 0) == 0, !information.isFile
         else { return }
         throw AvatarStoreError(
             .foreignIndex,

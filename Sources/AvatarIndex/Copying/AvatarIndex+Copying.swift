@@ -1,5 +1,4 @@
 package import AvatarCore
-import AvatarMigrations
 import AvatarSQLite
 
 /// An entry with all of its rows, for a copy of the index.
@@ -40,7 +39,8 @@ struct IndexRow: Sendable {
     }
 }
 
-// Reads of the original index while a copy of it is made. Meanwhile the original may change.
+// Reads of the original index while a copy of it is made. Meanwhile the original may change. If another program has upgraded its
+// schema, new rows would not fit into the copy.
 
 extension AvatarIndex {
     /// Begins a copy of this index at `path`.
@@ -63,7 +63,7 @@ extension AvatarIndex {
     package func wholeEntry(for key: AvatarKey) throws -> WholeEntry? {
         try readers.read { connection in
             try connection.snapshot {
-                try Self.requireOwnVersion(connection)
+                try SchemaMigrator.requireUnchanged(SchemaStatus(of: connection).version)
                 func row(of table: String, where column: String, is value: Value) throws -> IndexRow? {
                     try connection.firstRow("SELECT * FROM \(table) WHERE \(column) = ?", [value]) {
                         IndexRow(columns: $0.columns)
@@ -89,16 +89,6 @@ extension AvatarIndex {
         }
     }
 
-    /// The keys of all entries that `contact` is linked to, with a file or without.
-    package func keys(of contact: String) throws -> [AvatarKey] {
-        try readers.read { connection in
-            try connection.rows(
-                "SELECT avatar.key FROM owner JOIN avatar ON avatar.id = owner.avatar_id WHERE owner.contact = ?",
-                [contact]
-            ) { AvatarKey(stored: $0.text("key")) }
-        }
-    }
-
     /// The settings that differ from their defaults, and those of the files `ids` that are published, from one
     /// snapshot.
     ///
@@ -106,25 +96,11 @@ extension AvatarIndex {
     package func settingsAndFiles(among ids: [Int64]) throws -> (settings: [String: Int64], files: Set<Int64>) {
         try readers.read { connection in
             try connection.snapshot {
-                try Self.requireOwnVersion(connection)
+                try SchemaMigrator.requireUnchanged(SchemaStatus(of: connection).version)
                 let settings = try connection.settings()
                 let files = try ids.filter { try connection.hasRow("SELECT 1 FROM file WHERE id = ?", [$0]) }
                 return (settings, Set(files))
             }
-        }
-    }
-
-    /// Checks the schema version. If another program has upgraded the schema, new rows would not fit into the copy.
-    ///
-    /// - Throws: `indexWasUpgraded`.
-    private static func requireOwnVersion(_ connection: ReadConnection) throws {
-        let version = try SchemaStatus(of: connection).version
-        guard version == Migration.latestVersion else {
-            throw AvatarStoreError(
-                .indexWasUpgraded,
-                "Another program upgraded the index to schema version \(version) while it was copied. Open the store "
-                    + "again with the newer program."
-            )
         }
     }
 }

@@ -6,10 +6,7 @@ extension IndexTransaction {
     /// The id of the store that the index belongs to.
     ///
     /// - Throws: `damagedIndex` if the index has lost it.
-    package func storeID() throws -> String {
-        guard let id = try text("SELECT store_id FROM store") else { throw AvatarIndex.lostStoreID }
-        return id
-    }
+    package func storeID() throws -> String { try storedID() }
 
     /// Deletes the work of processes on the original: no process works on the copy, and no file is pending there.
     package func forgetWork() throws {

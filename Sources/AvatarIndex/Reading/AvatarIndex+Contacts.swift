@@ -94,9 +94,7 @@ extension AvatarIndex {
 
     /// The fetched images that `contact` had by the feed of changes and that no contact uses now. Reads the whole feed.
     package func formerImageKeys(of contact: String) throws -> [AvatarKey] {
-        try readers.read { connection in
-            try connection.rows(SharedSQL.formerImages, [contact]) { AvatarKey(stored: $0.text("key")) }
-        }
+        try readers.read { try $0.formerImageKeys(of: contact) }
     }
 
     /// The embedded photos of each contact (keys `contact:…`), in the order of `contacts`, from one snapshot.

@@ -181,13 +181,9 @@ private struct ListPosition {
     var value: Int64
     /// The key of the last entry.
     var key: String
+}
 
-    /// The end of a page whose last entry has `value` and `key`.
-    init(value: Int64, key: String) {
-        self.value = value
-        self.key = key
-    }
-
+extension ListPosition {
     /// Reads the `next` of a page.
     ///
     /// - Throws: `invalidConfiguration` if `text` is not the end of a page in this order.

@@ -114,12 +114,9 @@ extension AvatarIndex {
     /// The interrupted download of the image for `key`; `nil` if it does not exist.
     package func partialDownload(of key: AvatarKey) throws -> PartialRecord? {
         try readers.lookUp { connection in
-            try connection.firstRow(Self.partialSQL, text: key.rawValue) { PartialRecord($0) }
+            try connection.firstRow(PartialRecord.sql, text: key.rawValue) { PartialRecord($0) }
         }
     }
-
-    /// The query of `partialDownload(of:)`. Its parameter is the key.
-    private static let partialSQL = "SELECT \(PartialRecord.columns) FROM partial_download WHERE key = ?"
 
     /// All interrupted downloads, the oldest first.
     package func partialDownloads() throws -> [PartialRecord] {

@@ -9,11 +9,6 @@ package struct WrongNumbers: Hashable, Sendable {
     package let example: String
     /// The number of rows with such numbers.
     package let rows: Int
-
-    /// Numbers of a column outside its range.
-    package init(column: String, example: String, rows: Int) {
-        (self.column, self.example, self.rows) = (column, example, rows)
-    }
 }
 
 extension AvatarIndex {

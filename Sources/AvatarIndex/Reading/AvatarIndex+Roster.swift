@@ -325,12 +325,9 @@ struct ContactPosition: CustomStringConvertible {
     let sortName: String
     /// The id of the last contact; empty before the first.
     let contact: String
+}
 
-    init(sortName: String, contact: String) {
-        self.sortName = sortName
-        self.contact = contact
-    }
-
+extension ContactPosition {
     /// Reads the `next` of a page.
     ///
     /// - Throws: `invalidConfiguration` if no page has returned `text`.

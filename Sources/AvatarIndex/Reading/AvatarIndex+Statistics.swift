@@ -139,26 +139,12 @@ extension AvatarIndex {
     }
 
     /// The text of the setting `name`; `nil` if it has its default.
-    package func textSetting(_ name: String) throws -> String? {
-        try readers.read { connection in
-            try connection.text("SELECT value FROM text_setting WHERE name = ?", [name])
-        }
-    }
+    package func textSetting(_ name: String) throws -> String? { try readers.read { try $0.storedText(name) } }
 
     /// The id of the store that the index belongs to.
     ///
     /// - Throws: `damagedIndex` if the index has lost it.
-    package func storeID() throws -> String {
-        guard let id = try readers.read({ try $0.text("SELECT store_id FROM store", []) }) else {
-            throw Self.lostStoreID
-        }
-        return id
-    }
-
-    /// The error for an index without the id of its store.
-    static var lostStoreID: AvatarStoreError {
-        AvatarStoreError(.damagedIndex, "The index has lost the id of its store. Run `avatars verify --repair`.")
-    }
+    package func storeID() throws -> String { try readers.read { try $0.storedID() } }
 
     /// The state that the opening of a store reads at once: the store's id, `nil` in a new index; whether there is an open
     /// boot (`openBoot`); and the holders of pending files, dead or alive.
@@ -185,27 +171,23 @@ extension AvatarIndex {
     }
 
     /// The highest row id of a file; 0 without files.
-    package func lastFileID() throws -> Int64 {
-        try readers.read { connection in
-            try connection.integer("SELECT max(id) FROM file") ?? 0
-        }
-    }
+    package func lastFileID() throws -> Int64 { try readers.read { try $0.highestFileID() } }
 
-    /// The places of the files with row ids beyond `id`.
-    package func files(beyond id: Int64) throws -> [(storageClass: StorageClass, path: String)] {
+    /// The places and digests of the files with row ids beyond `id`.
+    package func files(beyond id: Int64) throws -> [FileDigest] {
         try readers.read { connection in
-            try connection.rows("SELECT storage_class, path FROM file WHERE id > ?", [id]) {
-                (StorageClass(code: $0.integer("storage_class")), $0.text("path"))
+            try connection.rows("SELECT storage_class, path, sha256 FROM file WHERE id > ?", [id]) {
+                FileDigest(
+                    storageClass: StorageClass(code: $0.integer("storage_class")),
+                    path: $0.text("path"),
+                    sha256: $0.blob("sha256")
+                )
             }
         }
     }
 
     /// The SHA-256 that the bytes of the file must have; `nil` if the file is no longer published.
-    package func digest(ofFile id: Int64) throws -> [UInt8]? {
-        try readers.read { connection in
-            try connection.firstRow("SELECT sha256 FROM file WHERE id = ?", [id]) { $0.blob("sha256") }
-        }
-    }
+    package func digest(ofFile id: Int64) throws -> [UInt8]? { try readers.read { try $0.storedDigest(ofFile: id) } }
 
     /// Walks the files of `caches` in the order in which they would be evicted, until `visit` returns false: first renditions,
     /// then originals.
@@ -347,26 +329,12 @@ extension AvatarIndex {
     }
 }
 
-extension RowSource {
-    /// The boot during which the store was last changed without being closed afterwards; see `AvatarIndex.openBoot`.
-    func storedBoot() throws -> (id: String, lastDurableFile: Int64)? {
-        try firstRow("SELECT boot_id, durable_file_id FROM store WHERE boot_id IS NOT NULL") {
-            ($0.text("boot_id"), $0.integer("durable_file_id"))
-        }
-    }
-}
-
 /// The position of a file in the order of eviction.
 package struct EvictionPlace: Equatable, Sendable {
     /// The number of files evicted before it.
     package let filesBefore: Int
     /// Whether all of them were counted. If not, there are at least `filesBefore`.
     package let isExact: Bool
-
-    package init(filesBefore: Int, isExact: Bool) {
-        self.filesBefore = filesBefore
-        self.isExact = isExact
-    }
 }
 
 extension ReadConnection {
@@ -379,4 +347,11 @@ extension ReadConnection {
         }
         return settings
     }
+}
+
+/// The place of a published file, and the SHA-256 that its bytes must have.
+package struct FileDigest: Sendable {
+    package let storageClass: StorageClass
+    package let path: String
+    package let sha256: [UInt8]
 }

@@ -70,12 +70,7 @@ extension AvatarIndex {
     /// Whether a row names the file at `path`, as published or pending. Does not find strays, which are published in
     /// another folder than that of `digestByte`.
     package func isNamed(_ path: String, in storageClass: StorageClass, digestByte byte: UInt8) throws -> Bool {
-        try readers.read { connection in
-            try connection.integer(
-                SharedSQL.namedSQL,
-                [storageClass.code, path, SharedSQL.firstDigest(byte), SharedSQL.lastDigest(byte)]
-            ) == 1
-        }
+        try readers.read { try $0.names(path, in: storageClass, digestByte: byte) }
     }
 
     /// Every file that may exist without being published.

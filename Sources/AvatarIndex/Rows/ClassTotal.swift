@@ -11,10 +11,4 @@ package struct ClassTotal: Hashable, Sendable {
 
     /// The bytes that count against the budget: every byte that may be on disk.
     package var accountedBytes: Int { bytes + pendingBytes }
-
-    /// Totals with all of their values.
-    package init(files: Int, bytes: Int, pendingFiles: Int, pendingBytes: Int) {
-        (self.files, self.bytes) = (files, bytes)
-        (self.pendingFiles, self.pendingBytes) = (pendingFiles, pendingBytes)
-    }
 }

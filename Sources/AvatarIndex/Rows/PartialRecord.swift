@@ -39,6 +39,9 @@ package struct PartialRecord: Hashable, Sendable {
     /// The columns that `init(_:)` reads.
     static let columns = "key, storage_class, name, url, etag, size_bytes, total_bytes, updated_ms"
 
+    /// The query of one record. Its parameter is the key.
+    static let sql = "SELECT \(columns) FROM partial_download WHERE key = ?"
+
     /// The record in a row with `columns`.
     init(_ row: borrowing Row) {
         self.init(

@@ -1,20 +1,5 @@
 /// The queries and conditions that reads and transactions share, so that both see the same rows.
 enum SharedSQL {
-    /// The query of `formerImageKeys(of:)`. Its parameter is the contact.
-    static let formerImages = """
-        SELECT DISTINCT avatar.key FROM content_change_owner AS told
-        JOIN content_change USING (sequence) JOIN avatar ON avatar.key = content_change.key
-        WHERE told.contact = ? AND avatar.host_id IS NOT NULL
-            AND NOT EXISTS (SELECT 1 FROM owner WHERE owner.avatar_id = avatar.id)
-        """
-
-    /// The query of `isNamed`. Its parameters: the class, the path, the lowest and the highest digest of the folder.
-    static let namedSQL = """
-        SELECT
-            EXISTS (SELECT 1 FROM pending WHERE storage_class = ?1 AND path = ?2)
-            OR EXISTS (SELECT 1 FROM file WHERE storage_class = ?1 AND sha256 BETWEEN ?3 AND ?4 AND path = ?2)
-        """
-
     /// The lowest digest that begins with `byte`.
     static func firstDigest(_ byte: UInt8) -> [UInt8] { [byte] + Array(repeating: 0, count: 31) }
 

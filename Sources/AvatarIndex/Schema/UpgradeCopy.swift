@@ -125,9 +125,8 @@ struct UpgradeCopy {
         defer { fileSystem.close(folder) }
         var information = statvfs()
         guard fileSystem.fstatvfs(folder, &information) == 0 else { return }
-        let (free, isEndless) = Int(clamping: information.f_bavail)
-            .multipliedReportingOverflow(by: Int(clamping: information.f_frsize))
-        guard !isEndless, free < bytes else { return }
+        let free = information.freeBytes
+        guard free < bytes else { return }
         throw AvatarStoreError(
             .diskFull,
             "The index is copied before its schema is upgraded, which needs up to \(bytes) bytes; its disk has \(free) "

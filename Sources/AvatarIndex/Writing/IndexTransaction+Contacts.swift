@@ -215,7 +215,5 @@ extension IndexTransaction {
     /// The images that `contact` had by the feed of changes and that no contact uses now. Reads the whole feed.
     ///
     /// Erasing a contact removes these images too.
-    package func formerImages(of contact: String) throws -> [AvatarKey] {
-        try rows(SharedSQL.formerImages, [contact]) { AvatarKey(stored: $0.text("key")) }
-    }
+    package func formerImages(of contact: String) throws -> [AvatarKey] { try formerImageKeys(of: contact) }
 }

@@ -324,10 +324,7 @@ extension IndexTransaction {
     ///
     /// Read again under the write lock, because another process may have replaced it since the fetch began.
     package func partial(of key: AvatarKey) throws -> PartialRecord? {
-        try firstRow(
-            "SELECT \(PartialRecord.columns) FROM partial_download WHERE key = ?",
-            [key.rawValue]
-        ) { PartialRecord($0) }
+        try firstRow(PartialRecord.sql, [key.rawValue]) { PartialRecord($0) }
     }
 
     /// Whether there is any interrupted download. Reads it once.

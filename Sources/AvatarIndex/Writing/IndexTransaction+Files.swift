@@ -19,10 +19,7 @@ extension IndexTransaction {
 
     /// Whether a row names `path`, as `AvatarIndex.isNamed`.
     package func isNamed(_ path: String, in storageClass: StorageClass, digestByte byte: UInt8) throws -> Bool {
-        try integer(
-            SharedSQL.namedSQL,
-            [storageClass.code, path, SharedSQL.firstDigest(byte), SharedSQL.lastDigest(byte)]
-        ) == 1
+        try names(path, in: storageClass, digestByte: byte)
     }
 
     /// The published file of `storageClass` with this digest; `nil` if it does not exist.
@@ -48,9 +45,7 @@ extension IndexTransaction {
     /// The highest row id of a file; 0 without files.
     ///
     /// Row ids only grow, so the files up to this one can be recorded as durable.
-    package func lastFileID() throws -> Int64 {
-        try integer("SELECT max(id) FROM file") ?? 0
-    }
+    package func lastFileID() throws -> Int64 { try highestFileID() }
 
     /// The path of the file if it is a document; `nil` otherwise.
     package func documentPath(ofFile id: Int64) throws -> String? {
@@ -58,9 +53,7 @@ extension IndexTransaction {
     }
 
     /// The digest of the file; `nil` if it is not published.
-    package func digest(ofFile id: Int64) throws -> [UInt8]? {
-        try firstRow("SELECT sha256 FROM file WHERE id = ?", [id]) { $0.blob("sha256") }
-    }
+    package func digest(ofFile id: Int64) throws -> [UInt8]? { try storedDigest(ofFile: id) }
 
     /// The entries that use the file, with the URLs that they are fetched from (`nil` for own images).
     package func users(ofFile id: Int64) throws -> [(key: AvatarKey, sourceURL: String?)] {

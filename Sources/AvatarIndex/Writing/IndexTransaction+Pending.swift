@@ -148,27 +148,15 @@ extension PendingFile {
     fileprivate var values: [any Bindable] { [storageClass.code, path, sizeBytes, holder] }
 
     /// The file of a row with `columns`.
-    init(_ row: borrowing Row) {
-        self.init(row, holder: row.text("holder"))
-    }
-
-    /// The file of a row with `columns`, whose holder is or will be `holder`.
-    init(_ row: borrowing Row, holder: String) {
+    ///
+    /// - Parameter bytes: the size that counts; `nil`: that in the row.
+    /// - Parameter holder: the present or future holder; `nil`: that in the row.
+    init(_ row: borrowing Row, bytes: Int? = nil, holder: String? = nil) {
         self.init(
             storageClass: StorageClass(code: row.integer("storage_class")),
             path: row.text("path"),
-            sizeBytes: row.bytes("size_bytes"),
-            holder: holder
-        )
-    }
-
-    /// The file of a row with `columns`, whose size counts as `bytes`.
-    fileprivate init(_ row: borrowing Row, bytes: Int) {
-        self.init(
-            storageClass: StorageClass(code: row.integer("storage_class")),
-            path: row.text("path"),
-            sizeBytes: bytes,
-            holder: row.text("holder")
+            sizeBytes: bytes ?? row.bytes("size_bytes"),
+            holder: holder ?? row.text("holder")
         )
     }
 }
@@ -184,7 +172,9 @@ extension PendingBatch {
             for byte in file.path.utf8 {
                 switch byte {
                 case UInt8(ascii: "\""), UInt8(ascii: "\\"): text += [UInt8(ascii: "\\"), byte]
-                case 0..<0x20: text += "\\u00".utf8 + [Self.digit(byte >> 4), Self.digit(byte & 15)]
+                case 0..<0x20:
+                    text += "\\u00".utf8
+                    Hexadecimal.append(byte, to: &text)
                 default: text.append(byte)
                 }
             }
@@ -192,11 +182,6 @@ extension PendingBatch {
         }
         text.append(UInt8(ascii: "]"))
         return String(decoding: text, as: UTF8.self)
-    }
-
-    /// The hexadecimal digit of a number below 16.
-    private static func digit(_ number: UInt8) -> UInt8 {
-        number < 10 ? UInt8(ascii: "0") + number : UInt8(ascii: "a") + number - 10
     }
 }
 

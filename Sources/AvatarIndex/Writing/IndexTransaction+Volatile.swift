@@ -4,9 +4,7 @@ import AvatarSQLite
 /// Entries whose keys leave out parameters of their URLs (`VolatileQuery`).
 extension IndexTransaction {
     /// The text of the setting `name`; `nil` if it has its default.
-    package func textSetting(_ name: String) throws -> String? {
-        try text("SELECT value FROM text_setting WHERE name = ?", [name])
-    }
+    package func textSetting(_ name: String) throws -> String? { try storedText(name) }
 
     /// Records that the image of `key` is at `url` now, on the same host. A failure of the image at the URL before is over; one of
     /// the host is not.

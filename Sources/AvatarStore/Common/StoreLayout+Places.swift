@@ -40,10 +40,8 @@ extension StoreLayout {
     /// - Throws: `storage` or `readOnly` if the disk or its permissions prevent an answer: an index that cannot be looked at
     ///   is not lost.
     private func hasNoIndex(on fileSystem: any FileSystem) throws(AvatarStoreError) -> Bool {
-        do throws(SystemCallError) {
-            return try fileSystem.status(of: indexPath).map { $0.st_size == 0 } ?? true
-        } catch {
-            throw error.storeError
+        try withStoreErrors { () throws(SystemCallError) in
+            try fileSystem.status(of: indexPath).map { $0.st_size == 0 } ?? true
         }
     }
 

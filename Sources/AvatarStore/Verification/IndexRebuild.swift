@@ -45,12 +45,7 @@ package struct IndexRebuild {
     /// - Throws: `busy` if another process has the store open.
     private func requireNoOtherProcess() throws {
         let staging = try Directory.openRoot(layout.staging(of: .documents), on: fileSystem)
-        let names: [String]
-        do throws(SystemCallError) {
-            names = try Holder.names(in: staging)
-        } catch {
-            throw error.storeError
-        }
+        let names = try withStoreErrors { () throws(SystemCallError) in try Holder.names(in: staging) }
         guard try names.allSatisfy({ try !Holder.isAlive($0, in: staging) }) else {
             throw AvatarStoreError(
                 .busy,

@@ -11,13 +11,8 @@ struct StagingLeftovers: Sendable {
         let path: String
     }
 
-    private let layout: StoreLayout
-    private let fileSystem: any FileSystem
-
-    init(_ layout: StoreLayout, on fileSystem: any FileSystem) {
-        self.layout = layout
-        self.fileSystem = fileSystem
-    }
+    let layout: StoreLayout
+    let fileSystem: any FileSystem
 
     /// Whether the process of the holder `name` is alive.
     func isAlive(_ name: String) throws -> Bool {
@@ -31,7 +26,7 @@ struct StagingLeftovers: Sendable {
             try names(in: place).filter(Holder.isName).map { Folder(holder: $0, path: place + "/" + $0) }
         }
         // Read after the folders: a process creates its lock file before its folder.
-        let held = Set(try holders())
+        let held = Set(try names(in: layout.staging(of: .documents), Holder.names(in:)))
         // A process that ends removes its folder first, so a folder that is gone by now was no fault.
         return folders.filter { !held.contains($0.holder) && fileSystem.exists($0.path) }
     }
@@ -47,19 +42,15 @@ struct StagingLeftovers: Sendable {
         return paths.filter { !known.contains($0.name) && fileSystem.exists($0.path) }.map(\.path)
     }
 
-    private func holders() throws -> [String] {
-        do throws(SystemCallError) {
-            return try Holder.names(in: Directory(opening: layout.staging(of: .documents), on: fileSystem))
-        } catch {
-            if error.isMissing { return [] }
-            throw error.storeError
+    /// The names that `list` finds in the folder `place`, by default all; none if it does not exist.
+    private func names(
+        in place: String,
+        _ list: (Directory) throws(SystemCallError) -> [String] = { (folder) throws(SystemCallError) in
+            try folder.names()
         }
-    }
-
-    /// The names in the folder `place`; none if it does not exist.
-    private func names(in place: String) throws -> [String] {
+    ) throws -> [String] {
         do throws(SystemCallError) {
-            return try Directory(opening: place, on: fileSystem).names()
+            return try list(Directory(opening: place, on: fileSystem))
         } catch {
             if error.isMissing { return [] }
             throw error.storeError

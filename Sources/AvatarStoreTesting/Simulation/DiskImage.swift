@@ -162,6 +162,22 @@ package struct DiskImage: Sendable {
         }
     }
 
+    /// The system drops the pages of a file that no synchronization will write any more. It reads the disk instead, which has
+    /// zeros where it has nothing.
+    mutating func drop(_ inode: Inode) {
+        guard var node = nodes[inode], node.kind == .file else { return }
+        var content = node.stable.content
+        for change in node.pending { content.apply(change.kind) }
+        content.count = max(content.count, node.content.count)
+        node.content = content
+        nodes[inode] = node
+    }
+
+    /// The system drops the pages of all files.
+    mutating func dropAll() {
+        for inode in nodes.keys { drop(inode) }
+    }
+
     /// Whether a file lost bytes that no synchronization of the file has reported.
     mutating func reportLoss(_ inode: Inode) -> Bool {
         defer { nodes[inode]?.hasLostBytes = false }
@@ -268,7 +284,7 @@ public enum PowerLossModel: String, Sendable, CaseIterable {
     /// A journal that commits names in order, up to the last change of what was synchronized, and a file's length with
     /// its data, as XFS has it: a file that was not synchronized is often empty.
     case delayed
-    /// What POSIX allows: any of the changes that were not synchronized, in any combination; data torn at 512 bytes.
+    /// POSIX allows any of the changes that were not synchronized, in any combination; data torn at 512 bytes.
     case strict
 }
 

@@ -21,8 +21,11 @@ public final class SimulatedDisk: Sendable {
     /// How a call goes wrong.
     package enum Fault: Hashable, Sendable {
         /// It fails with this `errno`, without an effect. A failed `fsync` or `syncfs` loses what it was to write: later ones
-        /// succeed without it. After a failed `syncfs` the first `fsync` of each file that lost bytes fails too.
+        /// succeed without it, but for the first one through another descriptor that is open. After a failed `syncfs` the first
+        /// `fsync` of each file that lost bytes fails too.
         case fails(Int32)
+        /// A synchronization of a file fails with `EIO`, and the system drops the bytes at once, as Btrfs does.
+        case drops
         /// A read or write does a part of the bytes only.
         case isShort
         /// A synchronization reports success and does nothing.
@@ -80,6 +83,11 @@ public final class SimulatedDisk: Sendable {
     /// Changes the most bytes that all files may have together.
     package func setCapacity(_ bytes: Int) {
         machine.withLock { $0.capacity = bytes }
+    }
+
+    /// Drops the pages of all files. Bytes that a failed synchronization has lost cannot be read any more.
+    package func dropCaches() {
+        machine.withLock { $0.dropCaches() }
     }
 
     /// Ends all processes at once, without a further call.

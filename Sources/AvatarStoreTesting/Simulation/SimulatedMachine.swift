@@ -17,6 +17,8 @@ struct SimulatedMachine: Sendable {
         let process: Int
         let path: String
         let flags: Int32
+        /// Whether a synchronization through another opening lost bytes, as this one is to be told once (`errseq`).
+        var hasLostBytes = false
     }
 
     /// The locks on a file.
@@ -335,13 +337,27 @@ extension SimulatedMachine {
     mutating func fsync(_ file: Int32) throws(Errno) {
         let node = try opening(file).node
         if image.reportLoss(node) { throw Errno(EIO) }
+        if openings[file]?.hasLostBytes == true {
+            openings[file]?.hasLostBytes = false
+            throw Errno(EIO)
+        }
         image.synchronize(node)
     }
 
     /// A synchronization that fails, and loses the bytes of the file.
-    mutating func failFsync(_ file: Int32) throws(Errno) {
-        image.lose(try opening(file).node)
+    ///
+    /// - Parameter drops: whether they cannot be read any more either.
+    mutating func failFsync(_ file: Int32, drops: Bool = false) throws(Errno) {
+        let node = try opening(file).node
+        image.lose(node)
+        if drops { image.drop(node) }
+        for (other, opening) in openings where other != file && opening.node == node {
+            openings[other]?.hasLostBytes = true
+        }
     }
+
+    /// Reads have what is on the disk from now on.
+    mutating func dropCaches() { image.dropAll() }
 
     mutating func syncfs() { image.synchronizeAll() }
 

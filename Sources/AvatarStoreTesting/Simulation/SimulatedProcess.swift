@@ -17,17 +17,23 @@ package final class SimulatedProcess: FileSystem {
     }
 
     /// Starts a process on `disk`.
-    package init(on disk: SimulatedDisk) {
+    ///
+    /// - Parameter root: the path at which an earlier process has seen its disk, for one that knows paths by that. That process
+    ///   makes no call any more. Default: a path of its own.
+    package init(on disk: SimulatedDisk, at root: String? = nil) {
         self.disk = disk
         number = Self.lastNumber.add(1, ordering: .relaxed).newValue
-        root = "/simulated-\(number)"
+        self.root = root ?? "/simulated-\(number)"
         SimulatedVFS.register()
         let entry = WeakProcess(process: self)
-        Self.all.withLock { $0[root] = entry }
+        Self.all.withLock { [root = self.root] in $0[root] = entry }
     }
 
     deinit {
-        _ = Self.all.withLock { $0.removeValue(forKey: root) }
+        Self.all.withLock { all in
+            // Another process may be there by now.
+            if all[root]?.process == nil { all[root] = nil }
+        }
     }
 
     /// Kills the process: its files are closed, its locks released, and each later call fails.
@@ -137,6 +143,9 @@ package final class SimulatedProcess: FileSystem {
             case .fails(let number):
                 try machine.failFsync(file)
                 throw Errno(number)
+            case .drops:
+                try machine.failFsync(file, drops: true)
+                throw Errno(EIO)
             case .isShort, .kills, nil: try machine.fsync(file)
             }
         }
@@ -149,7 +158,7 @@ package final class SimulatedProcess: FileSystem {
             case .fails(let number):
                 machine.failSyncfs()
                 throw Errno(number)
-            case .isShort, .kills, nil: machine.syncfs()
+            case .drops, .isShort, .kills, nil: machine.syncfs()
             }
         }
     }

@@ -8,14 +8,16 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct SQLiteErrorTests {
     @Test(
         arguments: [
-            (.busy, .busy), (.busyRecovery, .busy), (.busySnapshot, .busy), (.locked, .busy), (.full, .diskFull),
-            (.noRoomForSharedMemory, .diskFull), (.ioError, .storage), (.corrupt, .damagedIndex),
-            (.notADatabase, .damagedIndex), (.readOnly, .readOnly), (.cannotOpen, .storage), (.schema, .storage),
-            (.interrupted, .storage), (.constraint, .storage), (.abort, .storage), (.error, .storage),
-            (.misuse, .storage),
+            (.busy, .busy), (.locked, .busy), (.full, .diskFull), (.noRoomForSharedMemory, .diskFull),
+            (.corrupt, .damagedIndex), (.notADatabase, .damagedIndex), (.readOnly, .readOnly), (.schema, .storage),
+            (.interrupted, .storage), (.abort, .storage), (.error, .storage), (.misuse, .storage),
+            // IOERR, CANTOPEN, CONSTRAINT.
+            (.init(rawValue: 10), .storage), (.init(rawValue: 14), .storage), (.init(rawValue: 19), .storage),
             // Kinds: CORRUPT_INDEX, READONLY_DIRECTORY, IOERR_READ, CANTOPEN_ISDIR, BUSY_TIMEOUT.
             (.init(rawValue: 779), .damagedIndex), (.init(rawValue: 1544), .readOnly), (.init(rawValue: 266), .storage),
             (.init(rawValue: 526), .storage), (.init(rawValue: 773), .busy),
+            // BUSY_RECOVERY, BUSY_SNAPSHOT.
+            (.init(rawValue: 261), .busy), (.init(rawValue: 517), .busy),
         ] as [(SQLiteError.Code, AvatarStoreError.Code)]
     )
     func aResultCodeHasItsError(code: SQLiteError.Code, expected: AvatarStoreError.Code) {

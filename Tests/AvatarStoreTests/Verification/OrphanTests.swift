@@ -39,6 +39,30 @@ struct OrphanTests {
         }
     }
 
+    @Test("an opening that is stopped leaves the listing of the files in a root without an id to the next one")
+    func stoppedListing() async throws {
+        try await StoreFixture.withStore { fixture in
+            let own = try await fixture.store.save(face, named: "me")
+            try fixture.changeIndex(
+                "DELETE FROM avatar; DELETE FROM file; UPDATE total SET files = 0, bytes = 0 WHERE storage_class = 1"
+            )
+            let mark = fixture.store.configuration.layout.staging(of: .documents) + "/documents.store-id"
+            try FileManager.default.removeItem(atPath: mark)
+            let stopped = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                _ = try await fixture.openAgain()
+            }
+            await #expect(throws: CancellationError.self) { try await stopped.value }
+            #expect(!FileManager.default.fileExists(atPath: mark))
+
+            let again = try await fixture.openAgain()
+
+            #expect(try again.storedAvatar(for: own)?.bytes == face)
+            #expect(FileManager.default.fileExists(atPath: mark))
+            try await again.close()
+        }
+    }
+
     @Test("a document whose rows are lost is listed again, for all that used it")
     func lostRows() async throws {
         try await StoreFixture.withStore { fixture in

@@ -1,0 +1,77 @@
+import AvatarFileSystem
+import AvatarFoundation
+import AvatarStore
+import AvatarStoreTesting
+import Dispatch
+import Testing
+import Workload
+
+/// A process works between two file calls of another one.
+@Suite(.timeLimit(.minutes(5)))
+struct InterleavedTests {
+    /// Lets other work happen before the next image gets its published name.
+    private final class InterruptedFileSystem: ForwardingFileSystem {
+        let real: SimulatedProcess
+        private let interruption = Locked<(@Sendable () async throws -> Void)?>(nil)
+
+        init(_ real: SimulatedProcess) { self.real = real }
+
+        func interruptPublishing(by work: @escaping @Sendable () async throws -> Void) {
+            interruption.withLock { $0 = work }
+        }
+
+        func renameat(_ from: Int32, _ source: String, _ folder: Int32, _ target: String) -> Int32 {
+            let work = interruption.withLock { interruption in
+                defer { if target.hasSuffix(".png") { interruption = nil } }
+                return target.hasSuffix(".png") ? interruption : nil
+            }
+            if let work {
+                let done = DispatchSemaphore(value: 0)
+                Task.detached {
+                    do {
+                        try await work()
+                    } catch {
+                        Issue.record(error)
+                    }
+                    done.signal()
+                }
+                // On the thread of the writer, which waits for the disk in the same way.
+                done.wait()
+            }
+            return real.renameat(from, source, folder, target)
+        }
+    }
+
+    /// Image 1 gets the bytes of image 2, which the other process publishes meanwhile. It has no need to make them durable.
+    @Test(arguments: PowerLossModel.allCases)
+    func theSuccessorOfAnImageIsDurableInTheFileOfAnotherProcess(model: PowerLossModel) async throws {
+        let (replaced, shared) = (ImageKey.remote(1), ImageKey.remote(2))
+        let keys = try [replaced, shared].map { try $0.key(at: ScriptedOrigin.url) }
+        for seed in UInt64(1)...8 {
+            let disk = SimulatedDisk()
+            let origin = ScriptedOrigin()
+            origin.want([1: 1])
+            let before = try await disk.openStore { $0.originClient = origin }
+            _ = try await before.avatar(for: keys[0])
+            try await before.close()
+            let process = SimulatedProcess(on: disk)
+            let files = InterruptedFileSystem(process)
+            var configuration = AvatarStore.Configuration(directory: process.root + "/store")
+            configuration.originClient = origin
+            let store = try await AvatarStore.open(configuration, fileSystem: files, bootID: disk.bootID)
+            let other = try await disk.openStore { $0.originClient = origin }
+            // Version 20 is the logo that version 5 is.
+            origin.want([1: 20, 2: 5])
+            files.interruptPublishing { _ = try await other.avatar(for: keys[1]) }
+
+            _ = try await store.avatar(for: keys[0], options: FetchOptions(policy: .reload))
+
+            #expect(try store.storedAvatar(for: keys[1]) != nil, "the other process was not let in")
+            let reopened = try await disk.losePower(model, seed: seed).openStore()
+            let found = try reopened.storedAvatar(for: keys[0])?.bytes
+            let images = [1, 20].map { Picture(of: replaced, version: $0).bytes }
+            #expect(found.map(images.contains) == true, "seed \(seed)")
+            try await reopened.close()
+        }
+    }
+}

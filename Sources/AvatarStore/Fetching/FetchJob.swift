@@ -8,41 +8,37 @@ import Logging
 
 /// The parts of a store that a fetch needs, and its limits. It is a class so that each job copies one reference.
 final class FetchEngine: Sendable {
-    /// Holds the entries and the health of the hosts.
-    package let index: AvatarIndex
-    /// Commits the results.
-    package let writer: StoreWriter
-    /// Holds the leases, and the files of the store.
-    package let places: StorePlaces
-    /// The requests of all fetches of the store.
-    let requests: RequestQueue
+    /// The parts that all fetches of the store share.
+    let fetching: FetchParts
+    /// The parts that only a store open for writing has.
+    private let writable: StoreParts.Writable
     /// Sends the request and stages the body. Its limits are those of this fetch, its clock is for backoff and pauses
     /// too; timeouts use the system's monotonic clock.
     let fetcher: Fetcher
     /// Whether the network is constrained, so that a smaller image is fetched where there is one.
     let isConstrained: Bool
-    /// The source of answers that is asked before a host; `nil` without one.
-    let answers: (any AnswerSource)?
-    /// Receives reports about leases.
-    let logger: Logger
     /// The words for `jitter`.
     private let random = Locked(RandomWords())
 
     /// The engine of a store for fetches with `fetcher`.
-    init(
-        _ parts: StoreParts,
-        _ writable: StoreParts.Writable,
-        requests: RequestQueue,
-        fetcher: Fetcher,
-        isConstrained: Bool,
-        answers: (any AnswerSource)?
-    ) {
-        index = parts.index
-        (writer, places) = (writable.writer, writable.places)
-        (self.requests, self.fetcher, self.isConstrained, self.answers) = (requests, fetcher, isConstrained, answers)
-        logger = parts.configuration.logger
+    init(_ fetching: FetchParts, _ writable: StoreParts.Writable, fetcher: Fetcher, isConstrained: Bool) {
+        (self.fetching, self.writable, self.fetcher, self.isConstrained) = (fetching, writable, fetcher, isConstrained)
     }
 
+    /// Holds the entries and the health of the hosts.
+    var index: AvatarIndex { fetching.parts.index }
+    /// Commits the results.
+    var writer: StoreWriter { writable.writer }
+    /// Holds the leases, and the files of the store.
+    var places: StorePlaces { writable.places }
+    /// The requests of all fetches of the store.
+    var requests: RequestQueue { fetching.requests }
+    /// The fetches of this process, so that a reader and a sync do not fetch the same image.
+    var flights: FlightTable<FetchJob.Fetched> { fetching.flights }
+    /// The source of answers that is asked before a host; `nil` without one.
+    var answers: (any AnswerSource)? { fetching.answers }
+    /// Receives reports about leases.
+    var logger: Logger { fetching.parts.configuration.logger }
     /// Sizes, budget and freshness rules of this fetch.
     package var limits: Limits { fetcher.limits }
     /// The clock for backoff, pauses and freshness.

@@ -69,14 +69,8 @@ package final class FetchParts: Sendable {
     /// - Throws: `readOnly` in a store that is open for reading only; `invalidConfiguration` as `OriginHolder.client()`.
     func engine(_ limits: Limits, timeout: Duration?, isConstrained: Bool) throws -> FetchEngine {
         let writable = try parts.requireWritable()
-        return FetchEngine(
-            parts,
-            writable,
-            requests: requests,
-            fetcher: try fetcher(limits, timeout: timeout, writable),
-            isConstrained: isConstrained,
-            answers: answers
-        )
+        let fetcher = try fetcher(limits, timeout: timeout, writable)
+        return FetchEngine(self, writable, fetcher: fetcher, isConstrained: isConstrained)
     }
 
     /// A fetcher that keeps to `limits`, with the client that the first call creates.

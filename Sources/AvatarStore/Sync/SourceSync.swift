@@ -131,9 +131,12 @@ final class SourceSync {
 
     /// The cards of the source of `update` that `isWanted` accepts.
     ///
-    /// - Parameter texts: only cards whose records hold one of these; `nil` for all.
+    /// - Parameters:
+    ///   - isUnread: only cards that have to be read again.
+    ///   - texts: only cards whose records hold one of these; `nil` for all.
     private func cards(
         of update: SourceUpdate,
+        isUnread: Bool = false,
         holding texts: [String]? = nil,
         where isWanted: (SourceCard) throws -> Bool
     ) throws -> [(path: String, book: Int64)] {
@@ -141,7 +144,7 @@ final class SourceSync {
         for book in try update.books() {
             var last = ""
             while true {
-                let page = try index.cards(in: book.id, after: last, limit: 512, holding: texts)
+                let page = try index.cards(in: book.id, after: last, limit: 512, isUnread: isUnread, holding: texts)
                 guard let end = page.last else { break }
                 last = end.path
                 for card in page where try isWanted(card) {
@@ -203,7 +206,7 @@ final class SourceSync {
                 leaving += page.gone.count
                 for contact in page.withoutPicture where try !picturesOfCards(of: contact).isEmpty { leaving += 1 }
             }
-            if !unlinksAll, leaving > 20, 2 * leaving > former {
+            if !unlinksAll, PruneCount(contacts: former, leavers: leaving).isTooMany {
                 total.kept += leaving
                 continue
             }
@@ -292,19 +295,7 @@ final class SourceSync {
 
     /// The cards of a sync that ended early whose photos the store has, so that they need not be read again.
     private func savedCards(of update: SourceUpdate) throws -> [(path: String, book: Int64)] {
-        var found: [(path: String, book: Int64)] = []
-        for book in try update.books() {
-            var last = ""
-            while true {
-                let page = try index.cards(in: book.id, after: last, limit: 512, isUnread: true)
-                guard let end = page.last else { break }
-                last = end.path
-                for card in page where try SourceRecords.decode(card.records).allSatisfy(hasPhotos) {
-                    found.append((card.path, book.id))
-                }
-            }
-        }
-        return found
+        try cards(of: update, isUnread: true) { try SourceRecords.decode($0.records).allSatisfy(hasPhotos) }
     }
 
     private func hasPhotos(_ contact: Contact) throws -> Bool {

@@ -19,16 +19,10 @@ final class SyncCommitter {
         }
     }
 
-    /// The writer that commits, and the places of staged images.
-    private let engine: FetchEngine
-    /// The fetches that readers may wait for. `abandon` fails them.
-    private let flights: FlightTable<FetchJob.Fetched>
-    /// Receives the results of commits, and ticks.
-    private let inbox: SyncInbox<SyncSignal>
+    /// Has the writer, the places of staged images, the fetches that readers may wait for, and the inbox for results.
+    private let scope: SyncScope
     /// Gives each batch the budget and the files to spare.
     private let room: SyncRoom
-    /// The maximum number of changes per commit.
-    private let batchSize: Int
 
     /// Changes that wait for a batch, in order of arrival.
     private var collected: [Item] = []
@@ -49,21 +43,12 @@ final class SyncCommitter {
     static let tick = Duration.milliseconds(50)
 
     /// A committer without changes.
-    ///
-    /// - Parameters:
-    ///   - flights: the fetches that readers may wait for.
-    ///   - batchSize: the maximum number of changes per commit.
-    ///   - inbox: receives the results of commits, and ticks.
-    init(
-        _ engine: FetchEngine,
-        flights: FlightTable<FetchJob.Fetched>,
-        room: SyncRoom,
-        batchSize: Int,
-        inbox: SyncInbox<SyncSignal>
-    ) {
-        (self.engine, self.flights, self.room) = (engine, flights, room)
-        (self.batchSize, self.inbox) = (batchSize, inbox)
-    }
+    init(_ scope: SyncScope, room: SyncRoom) { (self.scope, self.room) = (scope, room) }
+
+    /// The engine of the fetches.
+    private var engine: FetchEngine { scope.engine }
+    /// The maximum number of changes per commit.
+    private var batchSize: Int { scope.options.batchSize }
 
     // MARK: Changes
 
@@ -184,7 +169,7 @@ final class SyncCommitter {
 
     /// Begins to commit the present batch again, now that the files to protect are known.
     func commit(_ group: inout DiscardingTaskGroup) {
-        let (writer, inbox, rules, changes) = (engine.writer, inbox, room.rules, committing.map(\.change))
+        let (writer, inbox, rules, changes) = (engine.writer, scope.inbox, room.rules, committing.map(\.change))
         group.addTask {
             do {
                 inbox.put(.committed(.success(try await writer.commit(changes, rules))))
@@ -206,7 +191,7 @@ final class SyncCommitter {
     func startTicking(_ group: inout DiscardingTaskGroup) {
         guard !isTicking, !collected.isEmpty else { return }
         isTicking = true
-        let inbox = inbox
+        let inbox = scope.inbox
         group.addTask {
             // Cancelled, the tick comes early: the sync ends, and commits what is collected.
             try? await Deadlines.shared.sleep(for: SyncCommitter.tick)
@@ -223,7 +208,8 @@ final class SyncCommitter {
     /// would fail too.
     func abandon(_ error: any Error) {
         for item in committing + collected {
-            if let fetch = item.fetch { flights.finish(item.change.key, number: fetch.flight, with: .failure(error)) }
+            guard let fetch = item.fetch else { continue }
+            engine.flights.finish(item.change.key, number: fetch.flight, with: .failure(error))
         }
         // The writer discards the images of the batch that it could not commit.
         for item in collected {

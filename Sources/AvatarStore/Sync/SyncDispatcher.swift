@@ -6,22 +6,14 @@ import AvatarFoundation
 ///
 /// A request that can begin without waiting gets no task of its own, and neither does a small response.
 final class SyncDispatcher {
-    /// Runs the fetches.
-    private let engine: FetchEngine
-    /// The fetches of this process, so that a reader and the sync do not fetch the same image.
-    private let flights: FlightTable<FetchJob.Fetched>
-    /// Receives the results of fetches.
-    private let inbox: SyncInbox<SyncSignal>
-    /// The requests of the store: planned targets wait there.
-    private let requests: RequestQueue
+    /// The engine that runs the fetches, and the inbox that receives their results.
+    private let scope: SyncScope
     /// The health of the hosts, updated with each response.
     private var hosts: SyncHosts
     /// Hosts whose last refusal the index has recorded, so that the next answer is news.
     private var recorded: Set<String> = []
     /// The begin of the sync.
     private let origin = ContinuousClock.now
-    /// The time for the sync in all; `nil` without a limit.
-    private let timeLimit: Duration?
     /// The deadline that wakes the sync for the next spaced request: its number in `Deadlines.shared` and its time.
     private var alarm: (number: Int, time: ContinuousClock.Instant)?
 
@@ -29,13 +21,8 @@ final class SyncDispatcher {
     private var begun: [Int: (job: FetchJob, exchange: FetchExchange)] = [:]
     /// Fetches of readers that the sync waits for.
     private var joinedCount = 0
-    /// The images of cards at the servers of their sources; `nil` without such servers.
-    private let named: ImagesAtSources?
     /// Whether a request failed because there is no network.
     private(set) var isOffline = false
-
-    /// The most fetches of readers that the sync waits for at a time.
-    private let mostJoined: Int
 
     /// The maximum number of waiting targets.
     private static let mostWaiting = 20_000
@@ -43,36 +30,25 @@ final class SyncDispatcher {
     /// A dispatcher without a target.
     ///
     /// - Parameters:
-    /// - connections: the maximum number of requests under way.
-    /// - connectionsPerHost: the maximum number of requests under way per host (name and port); `nil` for the store's.
-    /// - windows: what hosts bore in the last sync.
-    /// - hosts: the health of the hosts when the sync begins.
-    /// - timeLimit: the time for the sync in all; `nil` without a limit.
-    /// - named: the images of cards at the servers of their sources.
-    /// - inbox: receives the results of fetches.
-    init(
-        _ engine: FetchEngine,
-        flights: FlightTable<FetchJob.Fetched>,
-        connections: Int,
-        connectionsPerHost: Int?,
-        windows: [String: HostWindow],
-        hosts: SyncHosts,
-        timeLimit: Duration?,
-        named: ImagesAtSources?,
-        inbox: SyncInbox<SyncSignal>
-    ) {
-        (self.engine, self.flights, self.hosts, self.named) = (engine, flights, hosts, named)
-        (self.timeLimit, self.inbox) = (timeLimit, inbox)
-        mostJoined = connections
-        requests = engine.requests
+    ///   - hosts: the health of the hosts when the sync begins.
+    ///   - windows: what hosts bore in the last sync.
+    init(_ scope: SyncScope, hosts: SyncHosts, windows: [String: HostWindow]) {
+        (self.scope, self.hosts) = (scope, hosts)
         requests.beginSync(
-            most: connections,
-            perHost: connectionsPerHost,
-            limits: engine.answers.map { [FetchTarget.answerHost: $0.width] } ?? [:],
+            most: scope.connections,
+            perHost: scope.options.connectionsPerHost,
+            limits: scope.answers.map { [FetchTarget.answerHost: $0.width] } ?? [:],
             windows: windows,
-            scatters: engine.answers != nil
+            scatters: scope.answers != nil
         ) { [inbox] in inbox.ring() }
     }
+
+    /// Runs the fetches.
+    private var engine: FetchEngine { scope.engine }
+    /// Receives the results of fetches.
+    private var inbox: SyncInbox<SyncSignal> { scope.inbox }
+    /// The requests of the store: planned targets wait there.
+    private var requests: RequestQueue { engine.requests }
 
     /// Ends the sync, which has no request under way.
     func end() {
@@ -99,7 +75,7 @@ final class SyncDispatcher {
     /// Queues a target. A host on probation gets one request at a time.
     func add(_ target: FetchTarget) {
         var target = target
-        target.namedOrigin = named?.origin(of: target.requestKey)
+        target.namedOrigin = scope.source.named?.origin(of: target.requestKey)
         let isOnProbation = hosts.isOnProbation(target.host)
         let (added, host) = (target, target.host)
         requests.withScheduler { scheduler, _ in
@@ -110,7 +86,7 @@ final class SyncDispatcher {
 
     /// Takes the next target, and the place for its request; `nil` if none may begin now. `start`, `giveBack` or `leave` must follow.
     func take() -> FetchTarget? {
-        guard joinedCount < mostJoined else { return nil }
+        guard joinedCount < scope.connections else { return nil }
         return requests.withScheduler { scheduler, now in scheduler.take(at: now) }
     }
 
@@ -180,7 +156,7 @@ final class SyncDispatcher {
 
     /// Begins the request for a target that was taken. If a reader is fetching the image, waits for that fetch in a task.
     func start(_ target: FetchTarget, _ group: inout DiscardingTaskGroup) {
-        guard let flight = flights.begin(target.key) else { return join(target, &group) }
+        guard let flight = engine.flights.begin(target.key) else { return join(target, &group) }
         var target = target
         let (host, before) = (target.host, target.turn)
         target.turn = requests.withScheduler { scheduler, now in scheduler.begin(host, at: now) }
@@ -199,7 +175,7 @@ final class SyncDispatcher {
         joinedCount += 1
         leave(target)
         let job = FetchJob(target, engine)
-        group.addTask { [flights, inbox] in
+        group.addTask { [flights = engine.flights, inbox] in
             do {
                 let fetched = try await flights.join(job.key) { try await job.run(.background) }
                 inbox.put(.joined(job, .success(fetched.outcome)))
@@ -365,7 +341,7 @@ final class SyncDispatcher {
 
     /// The longest wait for `host` that ends in time.
     private func longestWait(for host: String) -> Duration {
-        let left = timeLimit.map { $0 - (.now - origin) } ?? HostPace.longestWait
+        let left = scope.options.timeLimit.map { $0 - (.now - origin) } ?? HostPace.longestWait
         let ofHost = hosts.timeLeft(for: host, at: engine.clock.now()) ?? HostPace.longestWait
         return min(HostPace.longestWait, left, ofHost)
     }

@@ -21,18 +21,13 @@ import Logging
 /// The run reads a bounded number of items ahead, and begins no request while too many results are collected. So memory
 /// does not depend on the length of the list, and the disk is never far behind the network.
 final class SyncEngine {
-    private let options: SyncOptions
     /// When the sync began.
     let started: Timestamp
     /// The number of signals after which requests begin.
     private static let signalsPerRound = 8
-    /// The number of ready targets, and of results not committed, up to which the source is read.
-    private let readAhead: Int
 
-    /// The signals of tasks to the run, which handles them one after another.
-    private let inbox = SyncInbox<SyncSignal>()
-    private let writer: StoreWriter
-    private let index: AvatarIndex
+    /// Shared with the parts.
+    private let scope: SyncScope
     private let planning: SyncPlanning
     private let steps: SyncStepRunner
     private let roster: SyncRoster
@@ -41,16 +36,8 @@ final class SyncEngine {
     private let room: SyncRoom
     private let results: SyncResults
     private let unlinking: SyncUnlinking
-    private let contacts = SyncContacts()
-    private let tally: SyncTally
-    private let answers: (any AnswerSource)?
-    /// The sources of the sync; `nil` without any.
-    private let sources: SourceSync?
-    private let logger: Logger
     /// The requests at once that hosts bore when the sync began.
     private let windows: [String: HostWindow]
-    /// Whether this sync finds out what hosts bear.
-    private let findsWindows: Bool
 
     /// A sync that begins now. It reads the limits and the health of the hosts; `run` does all else.
     ///
@@ -71,93 +58,55 @@ final class SyncEngine {
         progress: @escaping @Sendable (SyncProgress) -> Void,
         emit: (@Sendable (SyncEvent) async -> Void)?
     ) throws {
-        let (parts, flights) = (fetching.parts, fetching.flights)
-        (self.options, self.sources, answers) = (options, sources, fetching.answers)
-        started = parts.clock.now()
-        let limits = try parts.limits(mode: options.mode, ceiling: options.budgetCeiling)
-        let writable = try parts.requireWritable()
-        (writer, index) = (writable.writer, parts.index)
+        let index = fetching.parts.index
+        started = fetching.parts.clock.now()
+        let limits = try fetching.parts.limits(mode: options.mode, ceiling: options.budgetCeiling)
         var rules = SyncRules(options: options, limits: limits, fetching: fetching)
         rules.notesPictures = sources?.hasChanges == true
         let engine = try fetching.engine(limits, timeout: options.timeout, isConstrained: rules.isConstrained)
-        let connections = options.connections(parts.configuration)
-        readAhead = 2 * max(4 * connections, options.batchSize)
-        windows = try parts.index.hostWindows()
-        logger = engine.logger
-        findsWindows = (options.connectionsPerHost ?? parts.configuration.connectionsPerHost) == nil
-        dispatcher = SyncDispatcher(
-            engine,
-            flights: flights,
-            connections: connections,
-            connectionsPerHost: options.connectionsPerHost,
-            windows: windows,
-            hosts: try SyncHosts(parts.index, options, timeLimit: options.hostTimeLimit, at: started),
-            timeLimit: options.timeLimit,
-            named: source.named,
-            inbox: inbox
-        )
-        room = SyncRoom(engine, source, accessedBefore: accesses.nextTime())
-        committer = SyncCommitter(engine, flights: flights, room: room, batchSize: options.batchSize, inbox: inbox)
-        tally = SyncTally(parts.index, total: total, progress: progress, emit: emit)
-        let usesDocuments = options.storage == .documents
-        roster = try SyncRoster(
-            parts.index,
-            writer: writer,
-            options: options,
-            hasList: !source.countsRest,
-            sources: sources
-        )
-        planning = SyncPlanning(
-            source,
-            rules: rules,
-            parts: parts,
-            writer: writer,
-            roster: roster,
-            dispatcher: dispatcher,
-            room: room,
-            usesBudget: !usesDocuments,
-            listing: answers?.listing()
-        )
-        let photos = SyncPhotos(
-            parts: parts,
-            intake: parts.intake(limits),
-            writable: writable,
-            committer: committer,
-            contacts: contacts,
-            tally: tally,
-            sources: sources
-        )
-        let promotion = SyncPromotion(parts, isWanted: usesDocuments)
+        let tally = SyncTally(index, total: total, progress: progress, emit: emit)
+        scope = SyncScope(engine: engine, source: source, sources: sources, options: options, tally: tally)
+        windows = try index.hostWindows()
+        let hosts = try SyncHosts(index, options, timeLimit: options.hostTimeLimit, at: started)
+        dispatcher = SyncDispatcher(scope, hosts: hosts, windows: windows)
+        room = SyncRoom(scope, accessedBefore: accesses.nextTime())
+        committer = SyncCommitter(scope, room: room)
+        roster = try SyncRoster(scope)
+        planning = SyncPlanning(scope, rules: rules, roster: roster, dispatcher: dispatcher, room: room)
+        let photos = SyncPhotos(scope: scope, committer: committer)
+        let promotion = SyncPromotion(scope)
         steps = SyncStepRunner(
+            scope: scope,
             planning: planning,
             dispatcher: dispatcher,
             committer: committer,
-            contacts: contacts,
             photos: photos,
-            promotion: promotion,
-            tally: tally
+            promotion: promotion
         )
         results = SyncResults(
+            scope: scope,
             planning: planning,
             committer: committer,
             room: room,
-            contacts: contacts,
             photos: photos,
-            promotion: promotion,
-            flights: flights,
-            tally: tally,
-            answers: answers
+            promotion: promotion
         )
-        unlinking = SyncUnlinking(
-            index: parts.index,
-            writer: writer,
-            planning: planning,
-            roster: roster,
-            contacts: contacts,
-            tally: tally,
-            options: options,
-            sources: sources
-        )
+        unlinking = SyncUnlinking(scope: scope, planning: planning, roster: roster)
+    }
+
+    /// The signals of tasks to the run, which handles them one after another.
+    private var inbox: SyncInbox<SyncSignal> { scope.inbox }
+    /// The contacts that wait.
+    private var contacts: SyncContacts { scope.contacts }
+    /// Counts and reports.
+    private var tally: SyncTally { scope.tally }
+    /// The source of answers that is asked before a host; `nil` without one.
+    private var answers: (any AnswerSource)? { scope.answers }
+    /// The number of ready targets, and of results not committed, up to which the source is read.
+    private var readAhead: Int { 2 * max(4 * scope.connections, scope.options.batchSize) }
+    /// Whether this sync finds out what hosts bear.
+    private var findsWindows: Bool {
+        (scope.options.connectionsPerHost ?? scope.parts.configuration.connectionsPerHost) == nil
     }
 
     /// Runs to the end, or until the task is cancelled. Results received by then are committed in both cases.
@@ -167,20 +116,20 @@ final class SyncEngine {
         let begun = ContinuousClock.now
         // Before another sync may begin.
         defer { dispatcher.end() }
-        try await writer.dropExpiredPartials(at: started)
+        try await scope.writer.dropExpiredPartials(at: started)
         // Erasures in the source of answers take a part of the time.
-        try await answers?.begin(within: min(.seconds(60), (options.timeLimit ?? .seconds(240)) / 4))
+        try await answers?.begin(within: min(.seconds(60), (scope.options.timeLimit ?? .seconds(240)) / 4))
         try room.lookAtTotals()
         try await roster.begin()
         await withDiscardingTaskGroup { group in
-            if let limit = options.timeLimit {
+            if let limit = scope.options.timeLimit {
                 group.addTask { [inbox] in
                     // When cancelled, the sleep ends early. The sync is over by then, and does not read the signal.
                     try? await Deadlines.shared.sleep(until: begun + limit)
                     inbox.put(.timeIsUp)
                 }
             }
-            await drive(&group, until: options.timeLimit.map { begun + $0 })
+            await drive(&group, until: scope.options.timeLimit.map { begun + $0 })
             // A tick may still be sleeping.
             group.cancelAll()
         }
@@ -191,7 +140,7 @@ final class SyncEngine {
         try await unlinking.removeUnusedImages()
         if !Task.isCancelled {
             try await answers?.finish(
-                within: options.timeLimit.map { max(.seconds(1), begun + $0 - .now) } ?? .seconds(600)
+                within: scope.options.timeLimit.map { max(.seconds(1), begun + $0 - .now) } ?? .seconds(600)
             )
         }
         for host in tally.report.details.slowedHosts.keys { noteWait(host) }
@@ -210,21 +159,21 @@ final class SyncEngine {
     private func keepWindows() async throws {
         let uses = dispatcher.uses(most: Self.mostWindows)
         tally.update { $0.details.hosts = uses.prefix(SyncDetails.largestHostCount).map(SyncDetails.Host.init) }
-        for use in uses.prefix(SyncDetails.largestHostCount) { logger.debug("\(use)") }
+        for use in uses.prefix(SyncDetails.largestHostCount) { scope.engine.logger.debug("\(use)") }
         let changed = uses.filter { $0.window != windows[$0.host] }.map { ($0.host, $0.window) }
         guard findsWindows, !changed.isEmpty else { return }
-        try await writer.write { transaction in
+        try await scope.writer.write { transaction in
             for (host, window) in changed { try transaction.setWindow(window, ofHost: host) }
         }
     }
 
     /// Reports hosts whose URLs change with each list, and contacts whose URLs keep their volatile parameters.
     private func reportQueries() async throws {
-        let (clashes, changing) = (planning.clashes.found, try planning.changes.found(in: index))
+        let (clashes, changing) = (planning.clashes.found, try planning.changes.found(in: scope.index))
         tally.update { ($0.details.queryClashes, $0.details.changingQueries) = (clashes, changing) }
         let hosts = clashes.map(\.host)
-        guard !hosts.isEmpty, try !index.clashingHosts().isSuperset(of: hosts) else { return }
-        try await writer.noteClashes(of: hosts)
+        guard !hosts.isEmpty, try !scope.index.clashingHosts().isSuperset(of: hosts) else { return }
+        try await scope.writer.noteClashes(of: hosts)
     }
 
     // MARK: The loop
@@ -412,7 +361,7 @@ final class SyncEngine {
     }
 
     /// Whether as many bytes have arrived as the options allow.
-    private var hasReachedByteLimit: Bool { tally.report.bytesReceived >= options.maximumBytes ?? .max }
+    private var hasReachedByteLimit: Bool { tally.report.bytesReceived >= scope.options.maximumBytes ?? .max }
 
     // MARK: Results
 

@@ -39,23 +39,17 @@ extension SyncHosts {
 
 /// Looks up what index and disk hold for the items of a sync.
 struct SyncLookup {
-    private let index: AvatarIndex
-    private let roots: StoredRoots
-    private let logger: Logger
+    /// The index and the published files of an open store.
+    let parts: StoreParts
 
-    /// A look-up in the index and the published files of an open store.
-    init(_ parts: StoreParts) {
-        index = parts.index
-        roots = parts.roots
-        logger = parts.configuration.logger
-    }
+    /// The index of the store.
+    private var index: AvatarIndex { parts.index }
 
     /// The state of `items` in index and disk, and the files that are missing or have another length than the index
     /// says.
     ///
     /// - Throws: an error of the index.
     func snapshot(for items: [SyncItem]) throws -> (known: SyncSnapshot, lost: [FileRecord]) {
-        var keys: [AvatarKey] = []
         // The plan for an entry of the index has it at hand; only its file is looked at.
         var due: [AvatarEntry] = []
         var images: [(contact: String, keys: [AvatarKey])] = []
@@ -63,25 +57,15 @@ struct SyncLookup {
         var reduced: [ReducedURL] = []
         for item in items {
             switch item {
-            case .entry(let entry):
-                due.append(entry)
-            case .image(let image):
-                guard let key = image.key else { continue }
-                keys.append(key)
-                listed.append(image.contact)
-            case .candidates(let candidates, let contact, _, let byEmail):
-                keys += candidates + byEmail
-                images.append((contact, try index.imageKeys(of: contact)))
-            case .photos(let photos):
-                images.append((photos.contact, try index.imageKeys(of: photos.contact)))
-            case .reduced(let url):
-                reduced.append(url)
-                keys += [url.former].compactMap(\.self)
-            case .postponed, .withoutImage, .unreadable, .duplicate, .contact, .nothingYet, .clash:
-                break
+            case .entry(let entry): due.append(entry)
+            case .image(let image): if image.key != nil { listed.append(image.contact) }
+            case .candidates(_, let contact, _, _): images.append((contact, try index.imageKeys(of: contact)))
+            case .photos(let photos): images.append((photos.contact, try index.imageKeys(of: photos.contact)))
+            case .reduced(let url): reduced.append(url)
+            case .postponed, .withoutImage, .unreadable, .duplicate, .contact, .nothingYet, .clash: break
             }
         }
-        let named = Set(keys)
+        let named = Set<AvatarKey>(items.flatMap(\.keys))
         var entries = try index.entries(for: Array(named)).compactMap(\.self)
         let lost = self.lost(among: due) + self.lost(among: entries)
         let former = images.flatMap(\.keys).filter { !$0.isOwnImage && !named.contains($0) }
@@ -108,11 +92,23 @@ struct SyncLookup {
     private func lost(among entries: [AvatarEntry]) -> [FileRecord] {
         entries.compactMap(\.file).filter { file in
             do throws(AvatarStoreError) {
-                return try !roots.contains(file)
+                return try !parts.roots.contains(file)
             } catch {
-                logger.warning("a file could not be looked at", metadata: ["error": "\(error)"])
+                parts.configuration.logger.warning("a file could not be looked at", metadata: ["error": "\(error)"])
                 return false
             }
+        }
+    }
+}
+
+extension SyncItem {
+    /// The keys of the images at URLs that a list names, and of stored ones that the sync takes over under other keys.
+    var keys: [AvatarKey] {
+        switch self {
+        case .image(let image): [image.key].compactMap(\.self)
+        case .candidates(let candidates, _, _, let byEmail): candidates + byEmail
+        case .reduced(let url): [url.former].compactMap(\.self)
+        case .entry, .postponed, .withoutImage, .photos, .unreadable, .duplicate, .contact, .nothingYet, .clash: []
         }
     }
 }

@@ -113,11 +113,6 @@ public struct SyncOptions: Sendable {
         return options
     }
 
-    /// The most requests at once of a sync with these options of a store with `configuration`.
-    func connections(_ configuration: StoreConfiguration) -> Int {
-        connections ?? configuration.connections
-    }
-
     /// - Throws: `invalidConfiguration` for an option outside its limits.
     package func validate(_ configuration: StoreConfiguration) throws(AvatarStoreError) {
         guard storage != .transient else {

@@ -4,14 +4,13 @@ import AvatarWriter
 
 /// Saves the embedded photos of a list: documents under the contacts' own keys, written only if their bytes are new.
 struct SyncPhotos {
-    let parts: StoreParts
-    let intake: ImageIntake
-    let writable: StoreParts.Writable
+    /// Has the store, and the sources that learn of photos that the store does not have.
+    let scope: SyncScope
+    /// Collects the photos.
     let committer: SyncCommitter
-    let contacts: SyncContacts
-    let tally: SyncTally
-    /// Learns of photos that the store does not have; `nil` without sources.
-    let sources: SourceSync?
+
+    /// Counts and reports.
+    private var tally: SyncTally { scope.tally }
 
     /// Saves the photos of one contact, and unlinks those of an earlier list.
     ///
@@ -25,11 +24,11 @@ struct SyncPhotos {
             let isSaved = try save(photo, as: listed.key(of: photo.number), of: listed.contact, planned.linked)
             isReadable = isReadable && isSaved
         }
-        try await writable.writer.unlink(planned.formerPhotos.map { (listed.contact, $0) })
+        try await scope.writer.unlink(planned.formerPhotos.map { (listed.contact, $0) })
         // While a photo cannot be read, the contact keeps the fetched image.
         guard isReadable, !planned.formerImages.isEmpty else { return }
         let keys = try listed.photos.map { try listed.key(of: $0.number) }
-        contacts.replace(planned.formerImages, by: keys, of: listed.contact)
+        scope.contacts.replace(planned.formerImages, by: keys, of: listed.contact)
     }
 
     /// - Returns: whether the photo is an image, and stored or about to be.
@@ -39,23 +38,24 @@ struct SyncPhotos {
         of contact: String,
         _ linked: [AvatarKey]
     ) throws -> Bool {
-        guard try !parts.isStored(photo.sha256, as: key) else {
+        guard try !scope.parts.isStored(photo.sha256, as: key) else {
             tally.update { $0.saved += 1 }
             if !linked.contains(key) { committer.link(key, contact) }
             return true
         }
         guard photo.digest == nil else {
             // It was removed, or its file was lost.
-            sources?.noteMissingPhoto(key)
+            scope.sources?.noteMissingPhoto(key)
             return false
         }
         do {
-            let image = try intake.stage(photo.bytes, in: .documents, at: writable.places)
+            let intake = scope.parts.intake(scope.engine.limits)
+            let image = try intake.stage(photo.bytes, in: .documents, at: scope.engine.places)
             let change = Change(key: key, owners: [contact], content: .image(image, validation: nil))
             committer.add(SyncCommitter.Item(change))
             return true
         } catch let error as AvatarStoreError where error.code == .imageRefused {
-            sources?.noteMissingPhoto(key)
+            scope.sources?.noteMissingPhoto(key)
             tally.update { report in
                 report.unreadable += 1
                 report.add(.init(photo, error, key: key, contact: contact))
@@ -85,7 +85,7 @@ struct SyncPhotos {
 
     /// Counts a photo that could not be stored. The report names the contact that the index has for it.
     private func countUnsaved(_ key: AvatarKey, _ error: AvatarStoreError) {
-        sources?.noteMissingPhoto(key)
+        scope.sources?.noteMissingPhoto(key)
         tally.update { $0.unreadable += 1 }
         tally.add(FetchFailure(kind: .storage, message: error.message), key, of: nil)
     }

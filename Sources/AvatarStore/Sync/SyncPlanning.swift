@@ -9,26 +9,21 @@ final class SyncPlanning {
     private var planner: SyncPlanner
     /// The one walk over the source that the sync plans by.
     private let walk: SyncSource.Walk
-    /// Whether the source can count its rest, so that it is not read on once all requests are planned.
-    private let countsRest: Bool
     /// Whether the source has been read to its end, or the sync has stopped reading it.
     private(set) var isExhausted = false
 
+    /// Shared with the other parts.
+    private let scope: SyncScope
     private let lookup: SyncLookup
     /// Keeps the contacts of the list in the index.
     private let roster: SyncRoster
-    /// Unlinks former candidates before the items are planned.
-    private let writer: StoreWriter
     /// Knows the health of the hosts, and whether there is a network.
     private let dispatcher: SyncDispatcher
     private let room: SyncRoom
-    /// Whether new images go to `caches`, whose budget may have no room.
-    private let usesBudget: Bool
     /// Contacts whose URLs keep their volatile parameters.
     private(set) var clashes = QueryClashes()
     /// Hosts whose URLs change with each list.
     private(set) var changes = QueryChanges()
-    private let index: AvatarIndex
     /// The answers that the source of answers lists; `nil` without a source.
     private var listing: (any AnswerListing)?
 
@@ -37,26 +32,12 @@ final class SyncPlanning {
     private static let pageSize = 64
 
     /// A planning that has read nothing.
-    ///
-    /// - Parameter usesBudget: whether new images go to `caches`.
-    init(
-        _ source: SyncSource,
-        rules: SyncRules,
-        parts: StoreParts,
-        writer: StoreWriter,
-        roster: SyncRoster,
-        dispatcher: SyncDispatcher,
-        room: SyncRoom,
-        usesBudget: Bool,
-        listing: (any AnswerListing)?
-    ) {
+    init(_ scope: SyncScope, rules: SyncRules, roster: SyncRoster, dispatcher: SyncDispatcher, room: SyncRoom) {
+        (self.scope, self.roster, self.dispatcher, self.room) = (scope, roster, dispatcher, room)
+        listing = scope.answers?.listing()
         planner = SyncPlanner(rules)
-        walk = source.makeWalk()
-        countsRest = source.countsRest
-        lookup = SyncLookup(parts)
-        index = parts.index
-        (self.writer, self.roster, self.dispatcher, self.room) = (writer, roster, dispatcher, room)
-        (self.usesBudget, self.listing) = (usesBudget, listing)
+        walk = scope.source.makeWalk()
+        lookup = SyncLookup(parts: scope.parts)
     }
 
     // MARK: Steps
@@ -65,7 +46,8 @@ final class SyncPlanning {
     ///
     /// - Throws: an error of the index, the disk or the source.
     func nextSteps() async throws -> [SyncStep] {
-        let items = try await walk(planner.hasReachedLimit && countsRest ? 0 : Self.pageSize)
+        // A source that can count its rest is not read on once all requests are planned.
+        let items = try await walk(planner.hasReachedLimit && scope.source.countsRest ? 0 : Self.pageSize)
         isExhausted = items.isEmpty
         try await roster.note(items)
         try await note(items)
@@ -76,11 +58,11 @@ final class SyncPlanning {
         var (known, lost) = try lookup.snapshot(for: items)
         let former = SyncPlanner.formerImages(of: items, known)
         if !former.isEmpty {
-            try await writer.unlink(inBatches: former)
+            try await scope.writer.unlink(inBatches: former)
             (known, lost) = try lookup.snapshot(for: items)
         }
         try await room.retire(lost)
-        try changes.note(items, known, index)
+        try changes.note(items, known, scope.index)
         if listing != nil, !dispatcher.isOffline {
             await listing?.extend(to: known.urlsToAsk(for: items, at: dispatcher.circumstances.now))
         }
@@ -94,7 +76,7 @@ final class SyncPlanning {
         let news = items.compactMap { item -> ReducedURL? in
             if case .reduced(let url) = item, url.isNews { url } else { nil }
         }
-        if !news.isEmpty { try await writer.adopt(news) }
+        if !news.isEmpty { try await scope.writer.adopt(news) }
     }
 
     /// The steps for the next candidate of `chain`, whose candidate turned out to have no image.
@@ -117,7 +99,10 @@ final class SyncPlanning {
     private func circumstances(lacksImage: Bool) async throws -> SyncCircumstances {
         var circumstances = dispatcher.circumstances
         circumstances.listed = listing?.view
-        if lacksImage, usesBudget, !dispatcher.isOffline { circumstances.hasRoom = try await room.hasRoom() }
+        // Documents have no budget.
+        if lacksImage, !scope.usesDocuments, !dispatcher.isOffline {
+            circumstances.hasRoom = try await room.hasRoom()
+        }
         return circumstances
     }
 

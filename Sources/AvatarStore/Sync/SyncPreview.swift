@@ -36,7 +36,7 @@ struct SyncPreviewCounter {
     /// - Throws: an error of the index.
     init(_ fetching: FetchParts, _ options: SyncOptions) throws {
         parts = fetching.parts
-        lookup = SyncLookup(parts)
+        lookup = SyncLookup(parts: parts)
         self.options = options
         refusal = fetching.origin.judge()
         let now = parts.clock.now()
@@ -70,23 +70,13 @@ struct SyncPreviewCounter {
     }
 
     private mutating func count(_ step: SyncStep) throws {
+        plan.report.count(step)
         switch step {
-        case .contact: plan.report.contacts += 1
         case .image(let image): count(image)
         case .photos(let photos): try count(photos.listed)
         case .withoutImage(let contact, let former):
-            plan.report.withoutImage += 1
             if let contact, !former.isEmpty { withFormerImages.append(contact) }
-        case .refused(let text, let contact, let error, let place):
-            fail(.init(refused: text, error, contact: contact, at: place))
-        case .postponed(let count, let reason): plan.report.skip(reason, count)
-        case .unreadable(let place, let reason):
-            plan.report.unreadable += 1
-            plan.report.add(.init(unreadable: reason, at: place))
-        case .duplicate(let record):
-            plan.report.duplicates += 1
-            plan.report.details.noteDuplicate(of: record.contact, at: record.place, last: record.last)
-        case .settled, .link, .replace: break
+        case .contact, .settled, .link, .replace, .refused, .postponed, .unreadable, .duplicate: break
         }
     }
 

@@ -5,23 +5,17 @@ import AvatarCore
 /// A new image is published there at once. An image that is in `caches` and stays as it is, without a request or after a
 /// 304, is moved.
 final class SyncPromotion {
-    private let parts: StoreParts
-    /// Whether the sync wants its images as documents. If not, nothing is moved.
-    private let isWanted: Bool
+    /// Shared with the other parts.
+    private let scope: SyncScope
     /// Images whose outcome is known, and that are moved after the commit.
     private var waiting: [AvatarKey] = []
 
     /// A promotion without a collected image.
-    ///
-    /// - Parameter isWanted: whether the sync stores its images as documents.
-    init(_ parts: StoreParts, isWanted: Bool) {
-        self.parts = parts
-        self.isWanted = isWanted
-    }
+    init(_ scope: SyncScope) { self.scope = scope }
 
     /// Collects an image for `promoteWaiting`.
     func add(_ key: AvatarKey) {
-        if isWanted { waiting.append(key) }
+        if scope.usesDocuments { waiting.append(key) }
     }
 
     /// Moves the collected images, unless they are documents already.
@@ -37,9 +31,9 @@ final class SyncPromotion {
     ///
     /// - Throws: an error of the index or the disk.
     func promote(_ key: AvatarKey) async throws {
-        guard isWanted else { return }
+        guard scope.usesDocuments else { return }
         do {
-            _ = try await parts.move(key, to: .documents)
+            _ = try await scope.parts.move(key, to: .documents)
         } catch let error as AvatarStoreError where error.code == .noSuchEntry {
             // The image was removed or purged in between. The next sync finds it missing.
         }

@@ -47,8 +47,6 @@ public struct SyncReport: Sendable {
         public var requests = 0
         /// The reason why it could not be read: `fetchFailed` if there was no answer, else `unreadableList`; `nil` if it could.
         public var failure: AvatarStoreError?
-
-        init(name: String, kind: ContactSource.Kind) { (self.name, self.kind) = (name, kind) }
     }
 
     /// The most failures that are kept in full; all are counted.
@@ -75,7 +73,7 @@ public struct SyncReport: Sendable {
     public var unstored = 0
     /// Images that the origin confirmed with 304 (RFC 9110 section 15.4.5).
     public var notModified = 0
-    /// Images whose images are ignored (`AvatarStore.ignore(digests:dryRun:)`), so that they count as none. Included in `fresh`,
+    /// Images with ignored bytes (`AvatarStore.ignore(digests:dryRun:)`), so that they count as none. Included in `fresh`,
     /// `fetched` and `notModified`.
     public var ignored = 0
     /// Images whose bytes differ from those stored before. Included in `fetched`.
@@ -178,6 +176,25 @@ public struct SyncReport: Sendable {
         answered += 1
     }
 
+    /// Counts a step of a plan that needs no more than that. The counts of images and photos follow from their outcomes.
+    mutating func count(_ step: SyncStep) {
+        switch step {
+        case .contact: contacts += 1
+        case .withoutImage: withoutImage += 1
+        case .refused(let text, let contact, let error, let place):
+            fail(.unsupportedURL)
+            add(Failure(refused: text, error, contact: contact, at: place))
+        case .postponed(let count, let reason): skip(reason, count)
+        case .unreadable(let place, let reason):
+            unreadable += 1
+            add(Failure(unreadable: reason, at: place))
+        case .duplicate(let record):
+            duplicates += 1
+            details.noteDuplicate(of: record.contact, at: record.place, last: record.last)
+        case .settled, .image, .photos, .link, .replace: break
+        }
+    }
+
     /// Counts an image that failed.
     mutating func fail(_ kind: FailureKind) {
         failed += 1
@@ -261,8 +278,6 @@ public struct SkippedImages: Sendable, Hashable {
 
     /// Images that could not be requested, or got no response in time: see `SkipReason.isUnreached`.
     private(set) var unreached = 0
-
-    init() {}
 
     /// Counts `count` images under `reason`.
     mutating func add(_ reason: SkipReason, _ count: Int = 1) {

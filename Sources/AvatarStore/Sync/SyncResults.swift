@@ -5,16 +5,20 @@ import AvatarWriter
 ///
 /// An outcome is known once its batch is committed, another task or process had the image, or no request is sent.
 struct SyncResults {
+    /// Shared with the other parts.
+    let scope: SyncScope
     let planning: SyncPlanning
     let committer: SyncCommitter
     let room: SyncRoom
-    let contacts: SyncContacts
     let photos: SyncPhotos
     let promotion: SyncPromotion
+
+    /// The contacts that wait.
+    private var contacts: SyncContacts { scope.contacts }
+    /// Counts and reports.
+    private var tally: SyncTally { scope.tally }
     /// The fetches that readers may wait for.
-    let flights: FlightTable<FetchJob.Fetched>
-    let tally: SyncTally
-    let answers: (any AnswerSource)?
+    private var flights: FlightTable<FetchJob.Fetched> { scope.engine.flights }
 
     // MARK: Commits
 
@@ -46,7 +50,7 @@ struct SyncResults {
             count(outcome, of: job.target)
         }
         promotion.add(key)
-        if !outcome.isKept { answers?.giveUp(key) }
+        if !outcome.isKept { scope.answers?.giveUp(key) }
         if case .notStored = outcome {
             // The store has no image for the waiting readers, so they fetch it themselves.
             flights.finish(key, number: flight, with: .failure(CancellationError()))

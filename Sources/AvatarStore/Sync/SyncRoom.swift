@@ -5,10 +5,9 @@ import AvatarWriter
 
 /// The byte budget of one sync: the bytes that count against it, and the files that must not be evicted for new images.
 final class SyncRoom {
-    /// The index with the totals, and the writer that evicts.
-    private let engine: FetchEngine
-    /// The images that the sync wants. Read once more, and only if files have to be evicted.
-    private let source: SyncSource
+    /// Has the index with the totals, the writer that evicts, and the images that the sync wants. These are read once more, and only
+    /// if files have to be evicted.
+    private let scope: SyncScope
 
     /// The budget, and the files that an eviction must spare. The writer gets them with each batch.
     private(set) var rules: RoomRules
@@ -26,14 +25,10 @@ final class SyncRoom {
 
     /// The room of a sync that has protected no file yet. Call `lookAtTotals` before the first request.
     ///
-    /// - Parameters:
-    ///   - engine: the index and the writer to ask, and the budget.
-    ///   - source: the images that the sync wants.
-    ///   - accessedBefore: the begin of the sync in microseconds. Files last used later are not evicted.
-    init(_ engine: FetchEngine, _ source: SyncSource, accessedBefore: Int64) {
-        self.engine = engine
-        self.source = source
-        rules = RoomRules(engine.limits)
+    /// - Parameter accessedBefore: the begin of the sync in microseconds. Files last used later are not evicted.
+    init(_ scope: SyncScope, accessedBefore: Int64) {
+        self.scope = scope
+        rules = RoomRules(scope.engine.limits)
         rules.accessedBefore = accessedBefore
         rules.protection = .unknown
     }
@@ -44,7 +39,7 @@ final class SyncRoom {
     ///
     /// - Throws: an error of the index.
     func lookAtTotals() throws {
-        let total = try engine.index.total(of: .caches)
+        let total = try scope.index.total(of: .caches)
         typicalBytes = max(1, total.bytes / max(1, total.files))
         accountedBytes = total.accountedBytes
     }
@@ -54,7 +49,7 @@ final class SyncRoom {
     /// - Throws: an error of the index or the disk.
     func retire(_ lost: [FileRecord]) async throws {
         guard !lost.isEmpty else { return }
-        try await engine.writer.retireLost(lost)
+        try await scope.writer.retireLost(lost)
         try lookAtTotals()
     }
 
@@ -69,10 +64,10 @@ final class SyncRoom {
         guard !hasLooked else { return true }
         hasLooked = true
         do {
-            isExhausted = try await !engine.writer.couldFit(typicalBytes, rules)
+            isExhausted = try await !scope.writer.couldFit(typicalBytes, rules)
         } catch is ProtectionNeeded {
             try await protectWantedFiles()
-            isExhausted = try await !engine.writer.couldFit(typicalBytes, rules)
+            isExhausted = try await !scope.writer.couldFit(typicalBytes, rules)
         }
         return !isExhausted
     }
@@ -109,7 +104,7 @@ final class SyncRoom {
     ///
     /// - Throws: an error of the index or the source.
     func protectWantedFiles() async throws {
-        rules.protection = .files(try await source.files(in: engine.index).union(settledFiles))
+        rules.protection = .files(try await scope.source.files(in: scope.index).union(settledFiles))
     }
 }
 
@@ -123,17 +118,10 @@ extension SyncSource {
         while true {
             let items = try await walk(256)
             if items.isEmpty { return files }
-            var keys: [AvatarKey] = []
-            for item in items {
-                switch item {
-                case .entry(let entry): if let file = entry.file { files.insert(file.id) }
-                case .image(let image): keys += [image.key].compactMap(\.self)
-                case .candidates(let candidates, _, _, let byEmail): keys += candidates + byEmail
-                case .reduced(let url): keys += [url.former].compactMap(\.self)
-                case .postponed, .withoutImage, .photos, .unreadable, .duplicate, .contact, .nothingYet, .clash: break
-                }
+            for case .entry(let entry) in items {
+                if let file = entry.file { files.insert(file.id) }
             }
-            files.formUnion(try index.entries(for: keys).compactMap { $0?.file?.id })
+            files.formUnion(try index.entries(for: items.flatMap(\.keys)).compactMap { $0?.file?.id })
         }
     }
 }

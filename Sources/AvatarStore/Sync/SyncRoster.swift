@@ -8,8 +8,8 @@ import AvatarWriter
 /// Only contacts that are new, or have another name or other addresses, are written, 8,192 in a transaction. Names and words come in
 /// no order, so each transaction writes most pages of their indexes, and few large ones cost less than many small ones.
 final class SyncRoster {
-    private let index: AvatarIndex
-    private let writer: StoreWriter
+    /// Shared with the other parts.
+    private let scope: SyncScope
     /// Whether the store keeps names. The writer asks again in each transaction.
     private let keepsNames: Bool
     /// Whether the store keeps digests of addresses. The writer asks again in each transaction.
@@ -26,8 +26,6 @@ final class SyncRoster {
     private var further: [String: Int64] = [:]
     /// Contacts not written yet.
     private var waiting: [Unrecorded] = []
-    /// The sources of the sync, which must know their contacts; `nil` without sources.
-    private let sources: SourceSync?
 
     /// The number of contacts in one transaction.
     private static let batchSize = 8192
@@ -36,27 +34,22 @@ final class SyncRoster {
 
     /// A roster without contacts.
     ///
-    /// - Parameters:
-    ///   - options: whether the sync prunes, and so has to know all contacts of the list, and the names of its lists.
-    ///   - hasList: whether the sync has a list at all.
-    ///   - sources: the sources of the sync.
     /// - Throws: an error of the index.
-    init(
-        _ index: AvatarIndex,
-        writer: StoreWriter,
-        options: SyncOptions,
-        hasList: Bool,
-        sources: SourceSync?
-    ) throws {
-        self.sources = sources
-        let prunes = options.prunes
-        lists = hasList ? options.listsByRecord : [:]
-        self.index = index
-        self.writer = writer
-        keepsNames = try index.value(of: .keepNames) != 0
-        keepsAddresses = try index.value(of: .keepAddresses) != 0
-        named = prunes ? FingerprintSet() : nil
+    init(_ scope: SyncScope) throws {
+        self.scope = scope
+        // A source that counts its rest is no list.
+        lists = scope.source.countsRest ? [:] : scope.options.listsByRecord
+        keepsNames = try scope.index.value(of: .keepNames) != 0
+        keepsAddresses = try scope.index.value(of: .keepAddresses) != 0
+        named = scope.options.prunes ? FingerprintSet() : nil
     }
+
+    /// The index of the store.
+    private var index: AvatarIndex { scope.index }
+    /// The writer of the store.
+    private var writer: StoreWriter { scope.writer }
+    /// The sources of the sync, which must know their contacts; `nil` without sources.
+    private var sources: SourceSync? { scope.sources }
 
     /// Gives the named lists their numbers in the index. Called once, before `note`.
     ///

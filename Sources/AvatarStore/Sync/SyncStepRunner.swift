@@ -2,13 +2,18 @@ import AvatarCore
 
 /// Carries out the steps of a sync's plan: queues requests, links contacts to images that get none, and counts.
 struct SyncStepRunner {
+    /// Shared with the other parts.
+    let scope: SyncScope
     let planning: SyncPlanning
     let dispatcher: SyncDispatcher
     let committer: SyncCommitter
-    let contacts: SyncContacts
     let photos: SyncPhotos
     let promotion: SyncPromotion
-    let tally: SyncTally
+
+    /// The contacts that wait.
+    private var contacts: SyncContacts { scope.contacts }
+    /// Counts and reports.
+    private var tally: SyncTally { scope.tally }
 
     /// Carries out `steps` in their order. Links to stored images come last, after one look-up for all of them.
     ///
@@ -16,39 +21,19 @@ struct SyncStepRunner {
     package func run(_ steps: [SyncStep]) async throws {
         var kept: [SyncCommitter.StoredLink] = []
         for step in steps {
+            tally.update { $0.count(step) }
             switch step {
-            case .contact: tally.update { $0.contacts += 1 }
-            case .settled: tally.settle()
+            case .contact: break
+            case .settled, .refused, .unreadable, .duplicate: tally.settle()
             case .image(let image): try await run(image, &kept)
             case .photos(let planned): try await photos.save(planned)
             case .withoutImage(let contact, let former):
-                tally.update { $0.withoutImage += 1 }
                 tally.settle()
                 if let contact { contacts.prune(former, from: contact) }
             case .link(let key, let contact, let keepsGone): committer.link(key, contact, keepsGone: keepsGone)
             case .replace(let contact, let former, let successors):
                 contacts.replace(former, by: successors, of: contact)
-            case .refused(let text, let contact, let error, let place):
-                tally.update { report in
-                    report.fail(.unsupportedURL)
-                    report.add(.init(refused: text, error, contact: contact, at: place))
-                }
-                tally.settle()
-            case .postponed(let count, let reason):
-                tally.update { $0.skip(reason, count) }
-                tally.settle(count)
-            case .unreadable(let place, let reason):
-                tally.update { report in
-                    report.unreadable += 1
-                    report.add(.init(unreadable: reason, at: place))
-                }
-                tally.settle()
-            case .duplicate(let record):
-                tally.update { report in
-                    report.duplicates += 1
-                    report.details.noteDuplicate(of: record.contact, at: record.place, last: record.last)
-                }
-                tally.settle()
+            case .postponed(let count, _): tally.settle(count)
             }
         }
         try committer.linkIfMissing(kept)

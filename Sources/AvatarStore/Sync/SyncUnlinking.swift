@@ -5,14 +5,19 @@ import AvatarWriter
 /// The end of a sync: unlinks images that others have replaced, and the contacts that the list omits. Removes images that no
 /// contact uses, if the store does not keep them.
 struct SyncUnlinking {
-    let index: AvatarIndex
-    let writer: StoreWriter
+    /// Shared with the other parts.
+    let scope: SyncScope
     let planning: SyncPlanning
     let roster: SyncRoster
-    let contacts: SyncContacts
-    let tally: SyncTally
-    let options: SyncOptions
-    let sources: SourceSync?
+
+    /// The index of the store.
+    private var index: AvatarIndex { scope.index }
+    /// The writer of the store.
+    private var writer: StoreWriter { scope.writer }
+    /// The contacts that wait for this end.
+    private var contacts: SyncContacts { scope.contacts }
+    /// Counts and reports.
+    private var tally: SyncTally { scope.tally }
 
     /// Unlinks images that another image has replaced. A failed sync replaces nothing.
     ///
@@ -22,6 +27,7 @@ struct SyncUnlinking {
         let replaced = try contacts.replacedImages { keys in
             try index.entries(for: keys).contains { $0?.file != nil }
         }
+        try await writer.synchronizeSuccessors(of: replaced)
         try await writer.unlink(inBatches: replaced)
     }
 
@@ -29,11 +35,11 @@ struct SyncUnlinking {
     ///
     /// - Throws: an error of the index or the disk.
     func prune() async throws {
-        guard planning.mayPrune, !tally.shouldStop, sources?.hasFailure != true else {
-            tally.update { $0.hasKeptLeavers = options.prunes }
+        guard planning.mayPrune, !tally.shouldStop, scope.sources?.hasFailure != true else {
+            tally.update { $0.hasKeptLeavers = scope.options.prunes }
             return
         }
-        if !options.prunesAll {
+        if !scope.options.prunesAll {
             let former = contacts.toPrune.map(\.contact)
             let leaving = try PruneCount(index, mask: roster.mask, withoutImage: former) {
                 planning.leavers(among: $0)
@@ -66,8 +72,10 @@ struct SyncUnlinking {
     ///
     /// - Throws: an error of the index or the disk.
     func settleSources() async throws {
-        guard let sources, sources.hasChanges, !tally.shouldStop else { return }
-        let (unlinked, kept) = try await sources.unlink(unlinksAll: options.prunesAll) { planning.leavers(among: $0) }
+        guard let sources = scope.sources, sources.hasChanges, !tally.shouldStop else { return }
+        let (unlinked, kept) = try await sources.unlink(unlinksAll: scope.options.prunesAll) {
+            planning.leavers(among: $0)
+        }
         tally.update { report in
             report.unlinked += unlinked
             report.keptLeavers += kept
@@ -87,44 +95,6 @@ struct SyncUnlinking {
             last = end.id
             let count = try await writer.removeUnused(page)
             tally.update { $0.removed += count }
-        }
-    }
-}
-
-/// The contacts that pruning would unlink, counted before any is.
-struct PruneCount {
-    /// The contacts with an image that the list names, or named before.
-    private(set) var contacts = 0
-    /// Those of them that would lose their images, and that no other named list names.
-    private(set) var leavers = 0
-
-    /// Whether the list may be at fault: more than half of the contacts, and more than 20, would lose their images.
-    var isTooMany: Bool { leavers > 20 && 2 * leavers > contacts }
-
-    /// Counts the contacts of `index`.
-    ///
-    /// - Parameters:
-    ///   - mask: the bits of the lists of the sync.
-    ///   - withoutImage: contacts of the lists that lose their images, because no source has one for them.
-    ///   - omitted: those of some contacts that the lists omit.
-    /// - Throws: an error of the index.
-    init(
-        _ index: AvatarIndex,
-        mask: Int64,
-        withoutImage: [String],
-        omitted: ([String]) -> [String]
-    ) throws {
-        let former = Set(withoutImage).subtracting(omitted(withoutImage))
-        leavers = try former.count - index.named(Array(former), byOthersThan: mask).count
-        var last = ""
-        while true {
-            let page = try index.contacts(after: last, limit: 512)
-            guard let end = page.last else { return }
-            last = end
-            let omitted = omitted(page)
-            let kept = try index.named(omitted, byOthersThan: mask)
-            contacts += page.count - kept.count
-            leavers += omitted.count - kept.count
         }
     }
 }

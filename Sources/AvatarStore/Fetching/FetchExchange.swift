@@ -1,6 +1,7 @@
 import AvatarCore
 import AvatarFoundation
 import AvatarProviders
+import Synchronization
 
 /// A request for one image under way: its begin, its deadline, and its counts.
 final class FetchExchange: Sendable {
@@ -19,6 +20,8 @@ final class FetchExchange: Sendable {
     fileprivate let number: Int
     /// The request under way, which the client can cancel or finish.
     fileprivate let request: any BegunRequest
+    /// Whether the store has cancelled it. A client may cancel a request by itself, too.
+    private let cancelled = Atomic(false)
 
     fileprivate init(
         _ target: FetchTarget,
@@ -36,8 +39,12 @@ final class FetchExchange: Sendable {
 
     /// Cancels the request. It then arrives as a `CancellationError`.
     func cancel() {
+        cancelled.store(true, ordering: .sequentiallyConsistent)
         request.cancel()
     }
+
+    /// Whether `cancel` was called.
+    fileprivate var isCancelled: Bool { cancelled.load(ordering: .sequentiallyConsistent) }
 
     /// The response, or the error in its place.
     struct Arrival: Sendable {
@@ -89,7 +96,7 @@ extension Fetcher {
                 guard let partial = try await partials.find(target) else { return nil }
                 return try await resume(partial, for: target, counting: tally)
             }
-        } catch is CancellationError {
+        } catch is CancellationError where Task.isCancelled {
             throw CancellationError()
         } catch {
             content = .failed(failure(for: error, target))
@@ -166,7 +173,7 @@ extension Fetcher {
             content = try await Deadlines.shared.run(until: exchange.deadline) { [self] in
                 try await takeRest(exchange, arrival)
             }
-        } catch is CancellationError {
+        } catch is CancellationError where Task.isCancelled || exchange.isCancelled {
             throw CancellationError()
         } catch {
             content = .failed(failure(for: error, exchange.target))
@@ -222,11 +229,12 @@ extension Fetcher {
         }
     }
 
-    /// The error in place of a response. A cancelled request does not say whether its deadline or the sync cancelled it.
+    /// The error in place of a response. A cancelled request does not say whether its deadline, the store or the client
+    /// cancelled it; by the client it is a failure like others.
     private func cause(_ error: any Error, of exchange: FetchExchange, isWanted: Bool) throws -> any Error {
         guard error is CancellationError else { return error }
-        guard isWanted, ContinuousClock.now >= exchange.deadline else { throw error }
-        return DeadlinePassed()
+        guard isWanted, !exchange.isCancelled else { throw error }
+        return ContinuousClock.now >= exchange.deadline ? DeadlinePassed() : error
     }
 
     private func result(_ exchange: FetchExchange, _ content: FetchResult.Content, ended: Timestamp) -> FetchResult {

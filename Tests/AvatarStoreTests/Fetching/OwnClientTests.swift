@@ -17,7 +17,7 @@ struct OwnClientTests {
             var held: [@Sendable () -> Void] = []
             var etag = "\"1\""
             var status: Int?
-            var error: OriginError?
+            var error: (any Error)?
         }
 
         let state = Mutex(State())
@@ -143,6 +143,20 @@ struct OwnClientTests {
         let error = OriginError(.unreachable, "cdn.example does not respond.", redirectedHost: "cdn.example:443")
         #expect(error.redirectedHost == "cdn.example:443" && error.description == "cdn.example does not respond.")
         #expect(OriginError(.timeout, "Too slow.").redirectedHost == nil)
+    }
+
+    @Test(arguments: [true, false])
+    func requestThatTheClientCancelsHasFailed(redirects: Bool) async throws {
+        try await withClient(redirects: redirects) { fixture, client in
+            client.state.withLock { $0.error = CancellationError() }
+
+            let error = await #expect(throws: AvatarStoreError.self) { try await fixture.store.avatar(for: url) }
+
+            #expect(error?.failure == .unreachable)
+            fixture.clock.advance(by: .seconds(86_400))
+            let report = try await fixture.store.sync(contacts: [Contact(id: "1", avatarURL: url)])
+            #expect(report.failed == 1 && report.skipped == 0)
+        }
     }
 
     @Test func syncBeginsItsRequestsTogether() async throws {

@@ -50,7 +50,8 @@ extension AvatarStore {
     /// - Throws: as `ignore(digests:dryRun:)`.
     @discardableResult
     public func unignore(digests: [String], dryRun: Bool = false) async throws -> IgnoreReport {
-        let bytes = try digests.map(Self.bytes(of:))
+        var named: Set<[UInt8]> = []
+        let bytes = try digests.map(Self.bytes(of:)).filter { named.insert($0).inserted }
         if dryRun { return try gain(ofNoLongerIgnoring: bytes) }
         var (report, unknown) = try await requireWritable().writer.unignore(bytes, at: clock.now())
         report.unknown = unknown.map(Hexadecimal.text)

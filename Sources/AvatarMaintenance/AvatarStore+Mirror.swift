@@ -58,6 +58,12 @@ private actor ImageMirror {
         let owners: [String]
     }
 
+    /// An image and the contacts it is for, by which the manifest of an earlier run tells its files apart.
+    private struct Subject: Hashable {
+        let key: String?
+        let owners: [String]?
+    }
+
     private let fetching: FetchParts
     private let query: AvatarListQuery
     private let directory: String
@@ -69,6 +75,8 @@ private actor ImageMirror {
 
     /// The files of earlier runs, by name.
     private var known: [String: ImageManifest.Entry] = [:]
+    /// The names in `known`, so that many missing images do not each look through all of them; `nil` until an image is missing.
+    private var namesBySubject: [Subject: [String]]?
     /// The names of this run, also of images that are missing or blocked.
     private var names: Set<String> = []
     /// The names among them of files that this run writes.
@@ -225,7 +233,7 @@ private actor ImageMirror {
     /// Writes one image, unless the folder has it.
     private func write(_ picture: Wanted, to folder: ImageFolder?) async throws {
         guard let entry = try index.entry(for: picture.key), let file = entry.file else {
-            return report.missing += 1
+            return try keepEarlierFile(of: picture, in: folder)
         }
         let original = Hexadecimal.text(entry.sha256 ?? [])
         if let old = unchanged(picture, original: original, mediaType: file.mediaType, in: folder) {
@@ -243,15 +251,7 @@ private actor ImageMirror {
         ) {
         case .image(let found): image = found
         case .withheld: return report.withheld += 1
-        case .missing:
-            report.missing += 1
-            // The image of an earlier run is better than none.
-            for name in known.keys
-            where known[name]?.key == picture.key.rawValue && known[name]?.owners == picture.owners {
-                names.insert(name)
-                if let old = known[name] { try note(old, in: folder, named: Self.newManifest, at: &manifestBytes) }
-            }
-            return
+        case .missing: return try keepEarlierFile(of: picture, in: folder)
         }
         let name = name(of: picture, image.mediaType)
         guard names.insert(name).inserted, isFree(name, in: folder) else { return report.block(name) }
@@ -269,6 +269,26 @@ private actor ImageMirror {
         try folder.replace(name, by: image.bytes, through: Self.unfinishedFile, mode: mode, time: time)
         try note(line, in: folder, named: Self.newManifest, at: &manifestBytes)
         known[name] = line
+    }
+
+    /// Counts a missing image. Its file of an earlier run is better than none, unless the image was removed or is ignored.
+    private func keepEarlierFile(of picture: Wanted, in folder: ImageFolder?) throws {
+        report.missing += 1
+        guard let entry = try index.entry(for: picture.key),
+            entry.file != nil || entry.absence == .evicted || entry.absence == .missing
+        else { return }
+        if namesBySubject == nil {
+            namesBySubject = Dictionary(grouping: known.keys) {
+                Subject(key: known[$0]?.key, owners: known[$0]?.owners)
+            }
+        }
+        let subject = Subject(key: picture.key.rawValue, owners: picture.owners)
+        for name in namesBySubject?[subject] ?? [] {
+            // This run may have written another image under the name.
+            guard let old = known[name], old.key == subject.key, old.owners == subject.owners else { continue }
+            names.insert(name)
+            try note(old, in: folder, named: Self.newManifest, at: &manifestBytes)
+        }
     }
 
     /// Whether an image may be written under `name`: there is no file, or one that gives way.

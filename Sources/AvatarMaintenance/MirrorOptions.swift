@@ -60,7 +60,8 @@ public struct MirrorReport: Hashable, Sendable {
     public var unchanged = 0
     /// The files of vanished contacts and images that were deleted, and foreign files with `MirrorOptions.deletesForeign`.
     public var deleted = 0
-    /// The images left out because their file in the store is missing or damaged. A file of an earlier mirroring stays.
+    /// The images left out because their file in the store is missing or damaged. A file of an earlier mirroring stays, unless the
+    /// image was removed or ignored meanwhile.
     public var missing = 0
     /// The images left out because a foreign file has their name.
     public var blocked = 0

@@ -163,6 +163,22 @@ import Testing
         }
     }
 
+    @Test func digestGivenTwiceCountsOnce() async throws {
+        try await withSilhouettes { fixture in
+            let store = fixture.store
+            let unknown = String(repeating: "0", count: 64)
+            let digests = [unknown, digest, digest.uppercased(), unknown]
+            #expect(try await store.ignore(digests: [digest, digest], dryRun: true).entries == 2)
+            #expect(try await store.ignore(digests: [digest, digest]).entries == 2)
+
+            let preview = try await store.unignore(digests: digests, dryRun: true)
+            let report = try await store.unignore(digests: digests)
+
+            #expect(report.entries == 2 && report.contacts == 2 && report.unknown == [unknown])
+            #expect(preview == report)
+        }
+    }
+
     @Test func invalidDigestIsRefused() async throws {
         try await withSilhouettes { fixture in
             let store = fixture.store

@@ -140,7 +140,7 @@ let package = Package(
             name: "AvatarFiles",
             dependencies: base.and(["AvatarDigest", "AvatarFileSystem", "AvatarImages", "CAvatarSystem"])
         ),
-        // What both origin clients share: rules for hosts, addresses and proxies, redirects, name lookup. No sockets.
+        // What clients on libcurl and other clients need: rules for hosts, addresses and proxies, redirects, name lookup. No sockets.
         .target(name: "AvatarOriginRules", dependencies: base.and(["AvatarProviders", "CAvatarSystem", httpTypes])),
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
         // The calls of libcurl that Swift cannot import, and its callbacks.

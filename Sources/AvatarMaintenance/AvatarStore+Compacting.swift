@@ -24,7 +24,7 @@ extension AvatarStore {
     /// disk.
     ///
     /// - Parameter progress: called as the compaction advances.
-    /// - Returns: the bytes reclaimed, also if the task was cancelled; another call goes on from there.
+    /// - Returns: the bytes reclaimed, even if the task was cancelled; another call goes on from there.
     /// - Throws: `readOnly` in a store that is open for reading only; `diskFull` if there is no room to rewrite the index,
     ///   with nothing changed; `busy` if another process kept the index locked for longer than the wait limit; another
     ///   error of the index.

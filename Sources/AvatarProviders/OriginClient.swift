@@ -278,7 +278,7 @@ public protocol BegunRequest: Sendable {
     ///
     /// - Parameter receive: reads the response; called at most once.
     /// - Returns: the result of `receive`.
-    /// - Throws: `OriginError`; `CancellationError`, also if no response has arrived; any error of `receive`.
+    /// - Throws: `OriginError`; `CancellationError`, even if no response has arrived; any error of `receive`.
     func finish<Result: Sendable>(receive: (OriginResponse) async throws -> Result) async throws -> Result
 
     /// Cancels the request. If its arrival is still awaited, it is a `CancellationError`.

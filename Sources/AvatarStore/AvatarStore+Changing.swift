@@ -14,8 +14,8 @@ extension AvatarStore {
     /// - Parameter storageClass: where to store it. Default: `documents`.
     /// - Throws: `imageRefused` for bytes that are not an image, exceed `Setting.maximumImageBytes` or have more than
     ///   `Setting.maximumPixels` pixels; `invalidKey` for a name outside the limits; `overBudget` if no room can be
-    ///   made in `caches`; `readOnly` in a store that is open for reading only; `diskFull`, also if less than
-    ///   `Setting.minimumFree` is free; another error of the index or the disk.
+    ///   made in `caches`; `readOnly` in a store that is open for reading only; `diskFull` if the disk has, or would
+    ///   have, less than `Setting.minimumFree` free; another error of the index or the disk.
     @discardableResult
     public func save(
         _ bytes: [UInt8],

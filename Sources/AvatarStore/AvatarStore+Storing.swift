@@ -59,8 +59,8 @@ extension AvatarStore {
     ///   your own without a URL; `imageRefused` for bytes that are not an image, exceed
     ///   `Setting.maximumImageBytes` or have more than `Setting.maximumPixels` pixels, and for a response that must not be
     ///   stored (`no-store` in the mode `strict` or with `Configuration.respectsNoStore`); `overBudget` if no room can be
-    ///   made in `caches`; `readOnly` in a store that is open for reading only; `diskFull`, also if less than
-    ///   `Setting.minimumFree` is free; another error of the index or the disk.
+    ///   made in `caches`; `readOnly` in a store that is open for reading only; `diskFull` if the disk has, or would
+    ///   have, less than `Setting.minimumFree` free; another error of the index or the disk.
     @discardableResult
     public func store(
         _ bytes: [UInt8],

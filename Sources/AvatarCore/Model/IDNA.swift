@@ -97,7 +97,7 @@ enum IDNA {
     }
 }
 
-/// What IDNA needs to know of a character that stays as it is.
+/// Facts that IDNA needs of a character that stays as it is.
 private struct IDNACharacter {
     /// Its class of the Bidi algorithm (UAX #9), as far as the Bidi rule tells them apart.
     enum Direction: Int {

@@ -71,14 +71,7 @@ extension FetchableImage {
         options: FetchableImageOptions = FetchableImageOptions(),
         completion: @escaping @Sendable (_ isDeleted: Result<Bool, AvatarStoreError>) -> Void
     ) -> Task<Void, Never> {
-        let source = source
-        return Task {
-            do {
-                completion(.success(try await source.removes(url, options)))
-            } catch {
-                completion(.failure(AvatarStoreError(of: error)))
-            }
-        }
+        running(completion) { try await $0.removes(url, options) }
     }
 
     /// Removes the images at `urls`, as ``deleteBatchImages(using:options:)``.
@@ -94,14 +87,7 @@ extension FetchableImage {
         options: FetchableImageOptions = FetchableImageOptions(),
         completion: @escaping @Sendable (_ deletedCount: Result<Int, AvatarStoreError>) -> Void
     ) -> Task<Void, Never> {
-        let source = source
-        return Task {
-            do {
-                completion(.success(try await source.remove(urls, options)))
-            } catch {
-                completion(.failure(AvatarStoreError(of: error)))
-            }
-        }
+        running(completion) { try await $0.remove(urls, options) }
     }
 
     /// Removes the images saved under the custom names of `options`, as ``deleteBatchImages(using:)``.
@@ -115,14 +101,7 @@ extension FetchableImage {
         using options: [FetchableImageOptions],
         completion: @escaping @Sendable (_ deletedCount: Result<Int, AvatarStoreError>) -> Void
     ) -> Task<Void, Never> {
-        let source = source
-        return Task {
-            do {
-                completion(.success(try await source.remove(options)))
-            } catch {
-                completion(.failure(AvatarStoreError(of: error)))
-            }
-        }
+        running(completion) { try await $0.remove(options) }
     }
 
     /// Saves an image under the custom name of `options`, as ``save(image:options:)``.
@@ -138,10 +117,18 @@ extension FetchableImage {
         options: FetchableImageOptions,
         completion: @escaping @Sendable (_ key: Result<AvatarKey, AvatarStoreError>) -> Void
     ) -> Task<Void, Never> {
+        running(completion) { try await $0.save(Array(image), options) }
+    }
+
+    /// Runs `work` on the source, and gives its result or its error to `completion`.
+    private func running<Value: Sendable>(
+        _ completion: @escaping @Sendable (Result<Value, AvatarStoreError>) -> Void,
+        _ work: @escaping @Sendable (ImageSource) async throws -> Value
+    ) -> Task<Void, Never> {
         let source = source
         return Task {
             do {
-                completion(.success(try await source.save(Array(image), options)))
+                completion(.success(try await work(source)))
             } catch {
                 completion(.failure(AvatarStoreError(of: error)))
             }

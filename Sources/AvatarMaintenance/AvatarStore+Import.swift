@@ -229,7 +229,7 @@ private actor ImageImport {
             throw AvatarStoreError.ignoredPicture(picture.key)
         }
         let present = try parts.index.entry(for: picture.key)
-        let image = try intake.inspect(ByteArraySource(picture.bytes))
+        _ = try intake.inspect(ByteArraySource(picture.bytes))
         // A file that is refused leaves its key to another one.
         files[picture.key] = picture.file
         let isStored = try present?.file.map(parts.roots.contains) ?? false
@@ -239,7 +239,7 @@ private actor ImageImport {
             report.unchanged += 1
             return
         }
-        if !isPreview { try await commit(picture, image) }
+        if !isPreview { try await commit(picture) }
         if present?.file != nil { report.replaced += 1 } else { report.stored += 1 }
         report.bytes += picture.bytes.count
     }
@@ -251,7 +251,7 @@ private actor ImageImport {
     }
 
     /// Stages and commits one image.
-    private func commit(_ picture: ImportedImage, _ image: ImageDescription) async throws {
+    private func commit(_ picture: ImportedImage) async throws {
         try await parts.commit(
             picture.bytes,
             for: picture.key,

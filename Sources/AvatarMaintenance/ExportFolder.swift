@@ -44,18 +44,6 @@ extension ImageFolder {
     }
 }
 
-/// An image that an export has written.
-package struct ExportedImage {
-    /// The name in the folder.
-    package let file: String
-    package let mediaType: String?
-    package let sizeBytes: Int?
-    /// The SHA-256 of the bytes in hexadecimal digits.
-    package let sha256: String?
-    /// The SHA-256 of the stored image if the export took metadata out of it; else `nil`.
-    package let original: String?
-}
-
 /// The folder of an export, for the pages beside the images.
 package struct ExportFolder {
     private let folder: ImageFolder
@@ -75,16 +63,8 @@ package struct ExportFolder {
     package static let firstPageName = ImageManifest.firstPageName
 
     /// The exported image of `key`; `nil` if it is not in the folder.
-    package func image(of key: AvatarKey) throws -> ExportedImage? {
-        try pictures.line(of: key, in: folder).map {
-            ExportedImage(
-                file: $0.file,
-                mediaType: $0.mediaType,
-                sizeBytes: $0.sizeBytes,
-                sha256: $0.sha256,
-                original: $0.original
-            )
-        }
+    package func image(of key: AvatarKey) throws -> ImageManifest.Entry? {
+        try pictures.line(of: key, in: folder)
     }
 
     /// Writes the first page.

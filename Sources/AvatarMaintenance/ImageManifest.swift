@@ -4,7 +4,7 @@ import AvatarFiles
 import AvatarFoundation
 
 /// The file `manifest.jsonl` in a folder of exported images: one JSON object per line.
-enum ImageManifest {
+package enum ImageManifest {
     /// The name of the finished manifest.
     static let name = "manifest.jsonl"
     /// The name while the export runs.
@@ -21,21 +21,21 @@ enum ImageManifest {
     static let maximumBytes = 1 << 30
 
     /// One image. An import requires only `file`.
-    struct Entry: Codable, Hashable, Sendable {
+    package struct Entry: Codable, Hashable, Sendable {
         /// The name of the file; empty in the only line of a mirror without files.
-        var file: String
+        package var file: String
         var key: String?
         var sourceURL: String?
         var storageClass: String?
         var owners: [String]?
-        var mediaType: String?
-        var sizeBytes: Int?
-        var sha256: String?
+        package var mediaType: String?
+        package var sizeBytes: Int?
+        package var sha256: String?
         /// In a mirror: the time of the last change, in seconds since 1970.
         var modified: Int64?
         /// In a mirror, and in an export with pages: the digest of the original, if the file is a rendition or has lost its
         /// metadata.
-        var original: String?
+        package var original: String?
         /// In a mirror: the rendition that was asked for.
         var rendition: String?
         /// In a mirror: whether its files are written without metadata.

@@ -1,5 +1,4 @@
 public import AvatarCore
-import AvatarFoundation
 
 /// The proxies for http and https URLs, and the hosts that need none.
 public struct ProxySettings: Hashable, Sendable {
@@ -146,12 +145,6 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
 
     /// The host and port, without credentials.
     public var description: String { host.description }
-
-    /// The value of `Proxy-Authorization` (RFC 7617); `nil` without a user.
-    package var authorization: String? {
-        guard let user else { return nil }
-        return "Basic " + Data("\(user):\(password ?? "")".utf8).base64EncodedString()
-    }
 
     /// Whether `authority` names a port. The colons of an IPv6 address are in brackets.
     private static func hasPort(_ authority: String) -> Bool {

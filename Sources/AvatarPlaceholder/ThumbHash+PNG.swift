@@ -16,7 +16,8 @@ extension ThumbHash {
             + Self.chunk("IDAT", Self.stored(rows)) + Self.chunk("IEND", [])
     }
 
-    private static func chunk(_ type: String, _ body: [UInt8]) -> [UInt8] {
+    /// A chunk of a PNG file.
+    package static func chunk(_ type: String, _ body: [UInt8]) -> [UInt8] {
         let content = Array(type.utf8) + body
         return bigEndian(UInt32(body.count)) + content + bigEndian(crc(content))
     }

@@ -47,23 +47,8 @@ private enum PNGMark {
 
     /// The file `png` with the mark added.
     static func marked(_ png: [UInt8]) -> [UInt8] {
-        png.prefix(headerLength) + chunk("tEXt", Array("Placeholder\0true".utf8)) + png.dropFirst(headerLength)
-    }
-
-    private static func chunk(_ type: String, _ data: [UInt8]) -> [UInt8] {
-        let content = Array(type.utf8) + data
-        return bytes(UInt32(data.count)) + content + bytes(checksum(content))
-    }
-
-    private static func bytes(_ value: UInt32) -> [UInt8] {
-        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
-    }
-
-    /// CRC-32 as defined by PNG (annex D).
-    private static func checksum(_ bytes: [UInt8]) -> UInt32 {
-        ~bytes.reduce(UInt32.max) { sum, byte in
-            (0..<8).reduce(sum ^ UInt32(byte)) { sum, _ in sum & 1 == 1 ? 0xEDB8_8320 ^ (sum >> 1) : sum >> 1 }
-        }
+        let mark = ThumbHash.chunk("tEXt", Array("Placeholder\0true".utf8))
+        return png.prefix(headerLength) + mark + png.dropFirst(headerLength)
     }
 }
 #endif

@@ -57,7 +57,7 @@ public final class OriginTask: BegunRequest {
     public func cancel() { task.cancel() }
 }
 
-/// The arrival of a request, for a task that waits for it.
+/// The arrival of a request, or the result of work on another thread, for a task that waits for it.
 package final class AwaitedArrival<Value: Sendable>: Sendable {
     private enum State {
         case open

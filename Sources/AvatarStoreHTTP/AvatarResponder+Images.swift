@@ -27,11 +27,7 @@ extension AvatarResponder {
         guard use == "any" || use == "browser" else {
             return .problem(.badRequest, "`for` must be browser or any.")
         }
-        let wish: RenditionWish
-        switch RenditionWish.parse(target.query) {
-        case .success(let parsed): wish = parsed
-        case .failure(let fault): return .problem(.badRequest, fault.reason)
-        }
+        let wish = try RenditionWish(target.query)
         let now = store.configuration.clock.now()
         let found = try respond(
             to: request,
@@ -63,11 +59,7 @@ extension AvatarResponder {
     /// `GET /images/SHA256.EXT`, where SHA256 is the digest of the image as it is sent, without its metadata. With a size or a
     /// format, the response has a rendition of it. The image of such a path never changes.
     func image(named name: String, _ target: RequestTarget, _ request: HTTPRequest) throws -> AvatarResponse {
-        let wish: RenditionWish
-        switch RenditionWish.parse(target.query) {
-        case .success(let parsed): wish = parsed
-        case .failure(let fault): return .problem(.badRequest, fault.reason)
-        }
+        let wish = try RenditionWish(target.query)
         let parts = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2, parts[0] == parts[0].lowercased() else { return Self.unknownImage }
         let found = try respond(
@@ -274,8 +266,8 @@ extension AvatarResponder {
     /// The response with the SVG image `text`, which is drawn for the request.
     func drawing(_ text: String, cache: String, _ request: HTTPRequest) -> AvatarResponse {
         let bytes = Array(text.utf8)
-        let digest = SHA256.hash(bytes).map { $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16) }
-        let conditions = Conditions(etag: "\"\(digest.joined())\"", modified: nil, length: bytes.count)
+        let digest = Hexadecimal.text(SHA256.hash(bytes))
+        let conditions = Conditions(etag: "\"\(digest)\"", modified: nil, length: bytes.count)
         let fields: HTTPFields = [.eTag: conditions.etag, .contentSecurityPolicy: Self.policy]
         if conditions.isNotModified(request.headerFields, now: store.configuration.clock.now()) {
             var fields = fields
@@ -288,11 +280,6 @@ extension AvatarResponder {
 
 /// The requested size, shape and format.
 private struct RenditionWish {
-    /// An invalid parameter.
-    struct Fault: Error {
-        let reason: String
-    }
-
     /// The valid range of `size`, in pixels. Renditions have the sizes of `Rendition.sizes`; an SVG can have any size.
     private static let sizes = 1...4096
 
@@ -302,25 +289,21 @@ private struct RenditionWish {
     let rendition: Rendition?
 
     /// Parses the parameters `size`, `format` and `square`. Without a size, the other two mean the largest one.
-    static func parse(_ query: [String: String]) -> Result<RenditionWish, Fault> {
-        let size = query["size"].map { Int($0) ?? 0 }
-        if let size, !sizes.contains(size) {
-            let text = query["size"]?.prefix(40) ?? ""
-            return .failure(Fault(reason: "`size` must be a number from 1 to \(sizes.upperBound), not \"\(text)\"."))
+    ///
+    /// - Throws: `invalidConfiguration` for an invalid parameter, which makes the response 400.
+    init(_ query: [String: String]) throws(AvatarStoreError) {
+        func fault(_ name: String, _ rule: String) -> AvatarStoreError {
+            let value = query[name]?.prefix(40) ?? ""
+            return AvatarStoreError(.invalidConfiguration, "`\(name)` must be \(rule), not \"\(value)\".")
         }
+        size = query["size"].map { Int($0) ?? 0 }
+        if let size, !Self.sizes.contains(size) { throw fault("size", "a number from 1 to \(Self.sizes.upperBound)") }
         guard let format = Rendition.Format(rawValue: query["format"] ?? "original") else {
-            let text = query["format"]?.prefix(40) ?? ""
-            return .failure(Fault(reason: "`format` must be original, jpeg, png or webp, not \"\(text)\"."))
+            throw fault("format", "original, jpeg, png or webp")
         }
-        guard let fit = fit(square: query["square"] ?? "0") else {
-            let text = query["square"]?.prefix(40) ?? ""
-            return .failure(Fault(reason: "`square` must be 1 or 0, not \"\(text)\"."))
-        }
-        guard size != nil || format != .original || fit == .square else {
-            return .success(RenditionWish(size: nil, rendition: nil))
-        }
-        let rendition = Rendition(size: size ?? sizes.upperBound, format: format, fit: fit)
-        return .success(RenditionWish(size: size, rendition: rendition))
+        guard let fit = Self.fit(square: query["square"] ?? "0") else { throw fault("square", "1 or 0") }
+        let isOriginal = size == nil && format == .original && fit == .inside
+        rendition = isOriginal ? nil : Rendition(size: size ?? Self.sizes.upperBound, format: format, fit: fit)
     }
 
     /// The shape that a value of the parameter `square` means; `nil` if it has no meaning.

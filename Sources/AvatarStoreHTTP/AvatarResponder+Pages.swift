@@ -72,7 +72,7 @@ extension AvatarResponder {
             return card
         }
         let count = Self.text(ofCount: outline.count)
-        gallery.position = pages > 1 ? "Page \(number) of \(GalleryPage.grouped(pages)), \(count)" : count
+        gallery.position = pages > 1 ? "Page \(number) of \(pages.grouped), \(count)" : count
         gallery.links = pages > 1 ? Self.links(from: number, of: pages) : []
         gallery.letters = pages > 1 ? Self.letters(outline) : []
         return gallery
@@ -85,7 +85,7 @@ extension AvatarResponder {
         if number > 1 { links.append(PageLink(label: "Previous page", path: path(number - 1), relation: "prev")) }
         let shown = ([1, pages] + (number - 2...number + 2)).filter { (1...pages).contains($0) }
         for page in Set(shown).sorted() {
-            links.append(PageLink(label: GalleryPage.grouped(page), path: page == number ? nil : path(page)))
+            links.append(PageLink(label: page.grouped, path: page == number ? nil : path(page)))
         }
         if number < pages { links.append(PageLink(label: "Next page", path: path(number + 1), relation: "next")) }
         return links
@@ -111,7 +111,7 @@ extension AvatarResponder {
     private static func anchor(_ first: Unicode.Scalar) -> String { "letter-" + String(first.value, radix: 16) }
 
     private static func text(ofCount count: Int) -> String {
-        GalleryPage.grouped(count) + (count == 1 ? " contact" : " contacts")
+        count.grouped + (count == 1 ? " contact" : " contacts")
     }
 
     /// `GET /contacts/ID`.

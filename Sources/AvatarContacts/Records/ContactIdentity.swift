@@ -80,8 +80,9 @@ struct ContactIdentity {
 ///
 /// The records are remembered for the whole read, across lists that are read as one.
 struct Namesakes {
-    /// The identities so far.
-    private var seen = DigestSet()
+    /// The ids so far, without prefixes and numbers; `nil` before the first, because most cards of an address book have an id, and
+    /// each makes a list of its own.
+    private var seen: FingerprintSet?
     /// The number of records so far with each identity that occurred more than once.
     private var counts: [ContactIdentity.Digest: Int] = [:]
 
@@ -89,59 +90,14 @@ struct Namesakes {
     ///
     /// From the second record with the same identity on, `-2`, `-3` and so on follow. The same list gives the same ids.
     mutating func id(of digest: ContactIdentity.Digest, prefix: String) -> String {
+        let bytes = [digest.high, digest.low].flatMap { word in withUnsafeBytes(of: word.bigEndian, Array.init) }
+        let text = Hexadecimal.text(bytes)
+        if seen == nil { seen = FingerprintSet() }
         var number = 1
-        if !seen.insert(digest.high) {
+        if seen?.insert(text) == false {
             number = counts[digest, default: 1] + 1
             counts[digest] = number
         }
-        let bytes = [digest.high, digest.low].flatMap { word in withUnsafeBytes(of: word.bigEndian, Array.init) }
-        return prefix + Hexadecimal.text(bytes) + (number > 1 ? "-\(number)" : "")
-    }
-}
-
-/// A set of hashes of 64 bits, at 10 to 13 bytes each: 13 MB for a million records without ids.
-///
-/// A `Set` takes up to 21 bytes for each, and three times that while it grows. Two of a million records have the same 64
-/// bits with a probability of 1 to 37 million; the second one then gets the suffix `-2`.
-struct DigestSet {
-    /// The hashes, in a shard by their upper bits. Each shard grows for itself, so that no large table is copied.
-    private var shards = [Shard](repeating: Shard(), count: 256)
-
-    /// Adds a hash. Returns `false` if it was there.
-    mutating func insert(_ hash: UInt64) -> Bool {
-        // Zero marks a free slot, so the hash zero shares the entry of another one.
-        shards[Int(hash >> 56)].insert(max(hash, 1))
-    }
-
-    /// A hash table with linear probing.
-    private struct Shard {
-        private var slots: [UInt64] = []
-        private var count = 0
-
-        mutating func insert(_ hash: UInt64) -> Bool {
-            if count * 5 >= slots.count * 4 { grow() }
-            let slot = Self.slot(for: hash, in: slots)
-            guard slots[slot] == 0 else { return false }
-            slots[slot] = hash
-            count += 1
-            return true
-        }
-
-        private mutating func grow() {
-            var larger = [UInt64](repeating: 0, count: max(16, slots.count + slots.count / 4))
-            for hash in slots where hash != 0 { larger[Self.slot(for: hash, in: larger)] = hash }
-            slots = larger
-        }
-
-        /// The slot that holds `hash`, or the free one where it belongs.
-        private static func slot(for hash: UInt64, in slots: [UInt64]) -> Int {
-            // The upper 8 bits are the same in a shard.
-            var slot = Int((hash << 8).multipliedFullWidth(by: UInt64(slots.count)).high)
-            while slots[slot] != 0 && slots[slot] != hash {
-                slot += 1
-                if slot == slots.count { slot = 0 }
-            }
-            return slot
-        }
+        return prefix + text + (number > 1 ? "-\(number)" : "")
     }
 }

@@ -46,7 +46,7 @@ package struct HostPace: Sendable {
     /// Slowdowns so far. Each request carries their number, so that requests sent together cause one slowdown.
     private var slowdowns = 0
     /// Requests a second; `nil` without a limit.
-    private var rate: Double?
+    private(set) var rate: Double?
     /// The rate at which the host is expected to refuse next; `nil` if unknown.
     private var goal: Double?
     /// The curve from the rate after the last slowdown to the goal.
@@ -140,9 +140,6 @@ package struct HostPace: Sendable {
 
     /// The time of the next request; zero if the requests are not spaced.
     package var earliest: Duration { isSpaced ? .seconds(next) : .zero }
-
-    /// Requests a second; `nil` if they are not spaced.
-    package var requestsPerSecond: Double? { rate }
 
     /// Records that a request begins.
     ///

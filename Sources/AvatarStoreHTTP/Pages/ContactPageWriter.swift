@@ -23,7 +23,7 @@ struct ContactPageWriter {
     private struct Shown {
         let key: AvatarKey
         /// The exported image; `nil` if it has no file.
-        let picture: ExportedImage?
+        let picture: ImageManifest.Entry?
     }
 
     /// Writes the page about `contact`.
@@ -117,14 +117,9 @@ struct ContactPageWriter {
 extension PageContact {
     /// The card with its paths as seen from the first page.
     func moved(by paths: StaticPaths) -> PageContact {
-        PageContact(
-            id: id,
-            name: name,
-            state: state,
-            picturePath: picturePath.hasPrefix("../") ? String(picturePath.dropFirst(3)) : paths.page(picturePath),
-            detailPath: paths.page(detailPath),
-            standIn: standIn,
-            anchor: anchor
-        )
+        var moved = self
+        moved.picturePath = picturePath.hasPrefix("../") ? String(picturePath.dropFirst(3)) : paths.page(picturePath)
+        moved.detailPath = paths.page(detailPath)
+        return moved
     }
 }

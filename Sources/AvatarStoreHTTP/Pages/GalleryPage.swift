@@ -8,9 +8,9 @@ struct PageContact {
     /// The state of the image; `nil` for a contact without one.
     let state: String?
     /// The path of the image, or of the initials that stand in for it.
-    let picturePath: String
+    var picturePath: String
     /// The path of the page about the contact.
-    let detailPath: String
+    var detailPath: String
     /// The CSS colour behind the image while it loads; `nil` for none.
     var standIn: String?
     /// The fragment that leads to the contact in the gallery; `nil` if no link does.
@@ -105,7 +105,7 @@ struct GalleryPage {
         text += "<nav class=\"letters\" aria-label=\"First letters\">"
         for letter in letters {
             text += "<a href=\"\(HTML.escaped(letter.path))\">\(HTML.escaped(letter.text))"
-            if let count = letter.count { text += " <small>\(Self.grouped(count))</small>" }
+            if let count = letter.count { text += " <small>\(count.grouped)</small>" }
             text += "</a>"
         }
         text += "</nav>"
@@ -140,15 +140,6 @@ struct GalleryPage {
         text += "</nav>"
     }
 
-    /// The number with a comma before each three digits.
-    static func grouped(_ number: Int) -> String {
-        let digits = Array(String(number))
-        return digits.enumerated().reduce(into: "") { text, digit in
-            if digit.offset > 0, (digits.count - digit.offset) % 3 == 0 { text += "," }
-            text.append(digit.element)
-        }
-    }
-
     private func addEmptyNote(to text: inout String) {
         let home = "<a class=\"button\" href=\"\(HTML.escaped(frame.home))\">All contacts</a>"
         text += "<div class=\"note\">"
@@ -164,5 +155,16 @@ struct GalleryPage {
             text += "<p>Bring them in from a list: <code>avatars sync people.vcf</code></p>"
         }
         text += "</div>"
+    }
+}
+
+extension Int {
+    /// The number with a comma before each three digits, as in `1,234`.
+    package var grouped: String {
+        let digits = Array(String(magnitude))
+        return digits.enumerated().reduce(into: self < 0 ? "-" : "") { text, digit in
+            if digit.offset > 0, (digits.count - digit.offset) % 3 == 0 { text += "," }
+            text.append(digit.element)
+        }
     }
 }

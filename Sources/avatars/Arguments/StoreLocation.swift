@@ -14,7 +14,10 @@ struct StoreLocation {
     }
 
     /// The absolute path of the directory that has the whole store; `nil` for the platform's directories.
-    var singleDirectory: String? { (directory ?? value("AVATARS_STORE")).map(Self.absolute) }
+    var singleDirectory: String? { (directory ?? Self.value("AVATARS_STORE")).map(Self.absolute) }
+
+    /// `$HOME`, or the home directory that Foundation finds where the variable is not an absolute path.
+    static var home: String { absoluteValue("HOME") ?? FileManager.default.homeDirectoryForCurrentUser.path }
 
     /// `path` as an absolute path without `.` and empty components; a relative path starts at the working directory.
     ///
@@ -27,17 +30,9 @@ struct StoreLocation {
     #if os(Linux)
     // XDG Base Directory Specification 0.8, which requires relative paths in these variables to be ignored.
     /// The place for files that may be deleted at any time: `$XDG_CACHE_HOME`.
-    private var cachesDirectory: String { absoluteValue("XDG_CACHE_HOME") ?? home + "/.cache" }
+    private var cachesDirectory: String { Self.absoluteValue("XDG_CACHE_HOME") ?? Self.home + "/.cache" }
     /// The place for files that must stay: `$XDG_DATA_HOME`.
-    private var dataDirectory: String { absoluteValue("XDG_DATA_HOME") ?? home + "/.local/share" }
-
-    /// `$HOME`, or the home directory that Foundation finds where the variable is not an absolute path.
-    private var home: String { absoluteValue("HOME") ?? FileManager.default.homeDirectoryForCurrentUser.path }
-
-    /// The environment variable `name`; `nil` if it is not an absolute path.
-    private func absoluteValue(_ name: String) -> String? {
-        value(name).flatMap { $0.hasPrefix("/") ? Self.absolute($0) : nil }
-    }
+    private var dataDirectory: String { Self.absoluteValue("XDG_DATA_HOME") ?? Self.home + "/.local/share" }
     #else
     /// The folder Caches, which the system may empty.
     private var cachesDirectory: String { Self.absolute(URL.cachesDirectory.path(percentEncoded: false)) }
@@ -45,8 +40,13 @@ struct StoreLocation {
     private var dataDirectory: String { Self.absolute(URL.applicationSupportDirectory.path(percentEncoded: false)) }
     #endif
 
+    /// The environment variable `name`; `nil` if it is not an absolute path.
+    private static func absoluteValue(_ name: String) -> String? {
+        value(name).flatMap { $0.hasPrefix("/") ? absolute($0) : nil }
+    }
+
     /// The environment variable `name`; `nil` if it is unset or empty.
-    private func value(_ name: String) -> String? {
+    private static func value(_ name: String) -> String? {
         ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 }

@@ -160,12 +160,11 @@ struct ConfigCommand: AsyncParsableCommand {
 
     /// All settings with their values, defaults and meanings.
     private func table(of store: AvatarStore) throws -> TerminalText {
-        var table = Table(.left("SETTING"), .left("VALUE"), .left("DEFAULT"), .left("MEANING"))
+        let table = Table(.left("SETTING"), .left("VALUE"), .left("DEFAULT"), .left("MEANING"))
         let rows = try KeptSetting.all.map { setting in
             [setting.name, try setting.text(in: store), setting.defaultText, setting.meaning].map { Table.Cell($0) }
         }
-        table.fit(rows)
-        return table.heading + rows.map { table.line($0) }.joined()
+        return table.text(rows)
     }
 
     /// One setting, and the eviction of a change.

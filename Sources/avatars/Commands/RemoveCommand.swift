@@ -57,7 +57,7 @@ struct RemoveCommand: AsyncParsableCommand {
     @Flag(help: "Leave no trace in the store.")
     var erase = false
 
-    /// Written after the erasure, also if it left traces.
+    /// Written after the erasure, even if it left traces.
     @Option(help: ArgumentHelp("With --erase: write the receipt to this file.", valueName: "file"), completion: .file())
     var receipt: String?
 
@@ -151,7 +151,7 @@ struct RemoveCommand: AsyncParsableCommand {
                 "There is no receipt: nothing was erased, or more than \(ErasureReceipt.maximumImages) images."
             )
         }
-        try await OutputFile(path: file).write(JSON(receipt).line)
+        try await OutputFile(path: file).write(JSON.encodable(receipt).line)
     }
 
     /// Prints what the store still has of an erasure.
@@ -213,7 +213,7 @@ struct RemoveCommand: AsyncParsableCommand {
             "bytes": JSON(receipt.bytes),
             "erased": JSON(receipt.isErased),
             "sharedObjects": receipt.tierErasure.deletedObjects.map { JSON($0) } ?? .null,
-            "receipt": receipt.erasure.map { JSON($0) } ?? .null,
+            "receipt": receipt.erasure.map { JSON.encodable($0) } ?? .null,
         ])
         let entries = receipt.rows == 1 ? "1 entry" : "\(receipt.rows) entries"
         let gone = "\(entries) and \(Wording.count(receipt.files, "file")) (\(Wording.size(receipt.bytes)))"
@@ -260,21 +260,6 @@ extension AvatarStore {
             query.after = page.next
         } while query.after != nil
         return (keys, shared)
-    }
-}
-
-extension JSON {
-    /// A receipt, with the fields that `ErasureReceipt.init(from:)` reads.
-    fileprivate init(_ receipt: ErasureReceipt) {
-        self = .object([
-            "id": JSON(receipt.id),
-            "time": JSON(receipt.time),
-            "salt": JSON(receipt.salt),
-            "contactSHA256": JSON(receipt.contactSHA256),
-            "keys": JSON(receipt.keys),
-            "images": JSON(receipt.images),
-            "tierURLs": JSON(receipt.tierURLs),
-        ])
     }
 }
 

@@ -13,7 +13,7 @@ struct SharedCommand: AsyncParsableCommand {
             """,
         discussion: """
             Such an image is often the default image that a service sends for contacts without one. Use `avatars ignore` to \
-            ignore it. --ignored lists the ignored images instead.
+            ignore it. A page has 100 images unless --limit says otherwise. --ignored lists the ignored images instead.
 
             Example: avatars shared --minimum 100
             """
@@ -23,16 +23,8 @@ struct SharedCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("List images that at least N contacts have from one host.", valueName: "n"))
     var minimum = AvatarStore.usualSharedMinimum
 
-    /// The size of the page.
-    @Option(help: ArgumentHelp("List at most N images.", valueName: "n"))
-    var limit = 100
-
-    /// The end of an earlier page; `nil` to begin at the start.
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Continue after a page: pass the \"next\" that it printed.", valueName: "next")
-    )
-    var after: String?
+    /// Without a limit, a page has 100 images.
+    @OptionGroup var paging: PageOptions
 
     /// Lists all ignored images instead of a page.
     @Flag(help: "List the ignored images.")
@@ -44,7 +36,6 @@ struct SharedCommand: AsyncParsableCommand {
     /// - Throws: `ValidationError` if a number is below its minimum.
     func validate() throws {
         if minimum < 2 { throw ValidationError("--minimum must be at least 2, not \(minimum).") }
-        if limit < 1 { throw ValidationError("--limit must be at least 1, not \(limit).") }
     }
 
     /// Prints a page of shared images, or all ignored ones.
@@ -56,7 +47,9 @@ struct SharedCommand: AsyncParsableCommand {
                 try print(try store.ignoredImages())
             } else {
                 try print(
-                    try PageOutput.page { try store.sharedImages(minimum: minimum, after: after, limit: limit) }
+                    try PageOutput.page {
+                        try store.sharedImages(minimum: minimum, after: paging.after, limit: paging.limit ?? 100)
+                    }
                 )
             }
         }
@@ -65,29 +58,24 @@ struct SharedCommand: AsyncParsableCommand {
     /// Prints one page, and how to continue.
     private func print(_ page: SharedImagePage) throws {
         let json = JSON.object(["pictures": .array(page.images.map(\.json)), "next": JSON(page.next)])
-        var table = Table(.left("DIGEST"), .left("SHARED BY"), .left("IMAGE"), .left("FILE"))
-        let rows = page.images.map(\.row)
-        table.fit(rows)
-        let text: TerminalText = rows.isEmpty ? "" : table.heading + rows.map(table.line).joined()
-        try output.print(json, text: text, quiet: store.quiet, isData: true)
+        let table = Table(.left("DIGEST"), .left("SHARED BY"), .left("IMAGE"), .left("FILE"))
+        try output.print(json, text: table.text(page.images.map(\.row)), quiet: store.quiet, isData: true)
         guard !output.json else { return }
-        if rows.isEmpty { store.note("no host has an image of at least \(minimum) contacts") }
+        if page.images.isEmpty { store.note("no host has an image of at least \(minimum) contacts") }
         if let next = page.next { store.note("there may be more images: continue with --after '\(next)'") }
     }
 
     /// Prints the ignored images.
     private func print(_ pictures: [IgnoredImage]) throws {
         let json = JSON.object(["ignored": .array(pictures.map(\.json))])
-        var table = Table(.left("DIGEST"), .left("IGNORED"), .right("CONTACTS"))
+        let table = Table(.left("DIGEST"), .left("IGNORED"), .right("CONTACTS"))
         let rows = pictures.map { picture in
             [
                 Table.Cell(picture.digest), Table.Cell(Wording.age(of: picture.since.date)),
                 Table.Cell("\(picture.contacts)"),
             ]
         }
-        table.fit(rows)
-        let text: TerminalText = rows.isEmpty ? "" : table.heading + rows.map(table.line).joined()
-        try output.print(json, text: text, quiet: store.quiet, isData: true)
+        try output.print(json, text: table.text(rows), quiet: store.quiet, isData: true)
     }
 }
 

@@ -63,7 +63,7 @@ struct SourcesCommand: AsyncParsableCommand {
             }
             return
         }
-        var table = Table(.right("CONTACTS"), .left("KIND"), .left("LAST SYNC"), .left("SOURCE"))
+        let table = Table(.right("CONTACTS"), .left("KIND"), .left("LAST SYNC"), .left("SOURCE"))
         let rows = lists.map { list in
             [
                 Table.Cell("\(list.contacts)"), Table.Cell(list.kind.rawValue),
@@ -71,9 +71,7 @@ struct SourcesCommand: AsyncParsableCommand {
                 Table.Cell(list.name),
             ]
         }
-        table.fit(rows)
-        let text: TerminalText = rows.isEmpty ? "" : table.heading + rows.map(table.line).joined()
-        try Console.output.write(text.bytes)
+        try Console.output.write(table.text(rows).bytes)
         for list in lists {
             guard let failure = list.failure else { continue }
             // Most failures name the server.

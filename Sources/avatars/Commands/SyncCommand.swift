@@ -24,7 +24,7 @@ struct SyncCommand: AsyncParsableCommand {
             You can stop a sync at any time: images that arrived are stored, and the next sync continues from there.
 
             With --on-change, a command learns of the changes. It reads them on its standard input, AVATARS_SINCE has the number of \
-            the last change before them, and AVATARS_STORE the folder of the store.
+            the last change before them, and AVATARS_STORE the folder of the store if it is a single one.
 
             Exit codes: 0 done, 1 some images or records or the command of --on-change failed, 2 could not run, 64 usage, 69 there were images to request, \
             but no host responded, and no image is fresh, 75 another sync is running, 130 interrupted, 143 terminated.
@@ -294,13 +294,9 @@ struct SyncCommand: AsyncParsableCommand {
         format: ContactList.Format?,
         unless known: ListValidators?
     ) async throws -> ListAtURL.Fetched {
-        #if HTTPOrigin
         var configuration = AvatarStore.Configuration(directory: FileManager.default.currentDirectoryPath)
         try await origin.apply(to: &configuration)
-        return try await list.fetch(configuration.http, format: format, unless: known)
-        #else
-        throw AvatarStoreError(.invalidConfiguration, "This program has no HTTP client for \(list.name).")
-        #endif
+        return try await list.fetch(configuration, format: format, unless: known)
     }
 
     /// The error of a list; prints it and throws the exit code of a host without an answer if that is the cause.
@@ -401,10 +397,8 @@ struct SyncCommand: AsyncParsableCommand {
     /// - Throws: the exit code, unless it is 0.
     private func finish(_ summary: SyncSummary) throws {
         if !output.json { summary.reportFailures() }
-        summary.reportSources()
-        summary.reportHook()
-        summary.reportWarnings()
-        for note in summary.notes { store.note(note) }
+        summary.reportProblems()
+        for note in summary.changingURLs { store.note(note) }
         if summary.hasKeptLeavers {
             let reason = "the lists have no contacts, could not be read in full, or were not read to their end"
             store.note("--prune unlinked no contact: \(reason)")

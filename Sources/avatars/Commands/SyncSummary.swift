@@ -84,7 +84,7 @@ struct SyncSummary {
         fields["hosts"] = .array(report.details.hosts.map(Self.json))
         fields["sources"] = .array(report.sources.map(Self.json))
         fields["hook"] = hook?.json ?? .null
-        fields["seconds"] = Self.seconds(report.duration)
+        fields["seconds"] = JSON(report.duration)
         fields["failures"] = .array(report.failures.prefix(Self.failuresInJSON).map(Self.json))
         fields["failureGroups"] = .array(report.details.failureGroups.map(Self.json))
         fields["changingQueries"] = .array(report.details.changingQueries.map(Self.json))
@@ -143,7 +143,7 @@ struct SyncSummary {
     }
 
     /// A sentence about each host whose URLs change with each list.
-    private var changingURLs: [String] {
+    var changingURLs: [String] {
         report.details.changingQueries.map { query in
             let contacts = Wording.count(query.contacts, "contact")
             let bytes = query.sameBytes > 0 ? ", and the bytes are the same" : ""
@@ -176,7 +176,7 @@ struct SyncSummary {
         .array(
             slowedHosts.map { name, host in
                 .object([
-                    "host": JSON(name), "seconds": Self.seconds(host.waited), "refused": JSON(host.refused),
+                    "host": JSON(name), "seconds": JSON(host.waited), "refused": JSON(host.refused),
                 ])
             }
         )
@@ -188,11 +188,6 @@ struct SyncSummary {
             "host": JSON(host.name), "requests": JSON(host.requests), "mostAtOnce": JSON(host.mostAtOnce),
             "connections": JSON(host.connections), "protocol": JSON(host.isMultiplexed ? "HTTP/2" : "HTTP/1.1"),
         ])
-    }
-
-    /// `duration` in seconds, rounded to milliseconds.
-    private static func seconds(_ duration: Duration) -> JSON {
-        .number((duration / .milliseconds(1)).rounded() / 1000)
     }
 
     /// An element of the field `failures`.
@@ -342,25 +337,15 @@ struct SyncSummary {
         return "\(failure.kind)\(origin.isEmpty ? "" : " (\(origin))"): \(failure.message)"
     }
 
-    /// Prints an error for each address book that could not be read.
-    func reportSources() {
+    /// Prints errors about address books that could not be read and the command of `--on-change`, and warnings: contacts with
+    /// several records, images for which the budget had no room, and volatile parameters that are kept.
+    func reportProblems() {
         for failure in report.sources.compactMap(\.failure) { Message.error(failure.messageWithAdvice) }
-    }
-
-    /// Prints an error if the command of `--on-change` failed.
-    func reportHook() {
         if let failure = hook?.failureSentence { Message.error(failure) }
-    }
-
-    /// Prints warnings: contacts with several records, and images for which the budget had no room.
-    func reportWarnings() {
         if report.duplicates > 0 { Message.warning(duplicateWarning) }
         if report.overBudget > 0 { Message.warning(budgetWarning) }
         for sentence in clashingURLs { Message.warning(sentence) }
     }
-
-    /// The advice about URLs that change with each list.
-    var notes: [String] { changingURLs }
 
     /// The warning that the budget is too small.
     private var budgetWarning: String {

@@ -101,7 +101,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     /// The result for people: a table of the faults, the summary, and advice.
     private func text(_ report: VerificationReport) -> TerminalText {
-        var table = Table(.left("FAULT"), .left("PATH"), .left("KEY"))
+        let table = Table(.left("FAULT"), .left("PATH"), .left("KEY"))
         let rows = report.faults.map { fault in
             [
                 Table.Cell(fault.kind.rawValue, .red),
@@ -109,8 +109,7 @@ struct VerifyCommand: AsyncParsableCommand {
                 Table.Cell(fault.key?.description ?? ""),
             ]
         }
-        table.fit(rows)
-        let listed: TerminalText = rows.isEmpty ? "" : table.heading + rows.map(table.line).joined() + "\n"
+        let listed = table.text(rows) + (rows.isEmpty ? "" : "\n")
         let unlisted = report.faultCount - report.faults.count
         let more: TerminalText = unlisted > 0 ? "… and \(Wording.count(unlisted, "more fault")).\n" : ""
         return "\(listed)\(more)\(summary(report))\n\(remarks(on: report))\(report.lost?.text ?? "")"

@@ -1,4 +1,5 @@
 import AvatarStore
+import AvatarStoreHTTP
 import AvatarFoundation
 
 /// The text of the demo, at most 80 columns wide, and the results of its claims.
@@ -50,7 +51,7 @@ final class DemoPage {
         let program = Self.program
         line()
         line("\(claimsThatHeld) claims held. Now look at the store yourself (its origins are gone):")
-        line("   export AVATARS_STORE=\(Self.quoted(place.directory))")
+        line("   export AVATARS_STORE=\(ShellWord.quoted(place.directory))")
         for command in [
             "stats",
             "list --state fresh --limit 5",
@@ -91,13 +92,7 @@ final class DemoPage {
         {
             return "avatars"
         }
-        return called == "avatars" || called.hasSuffix("/avatars") ? quoted(called) : "avatars"
-    }
-
-    /// `text` as one word of a shell.
-    private static func quoted(_ text: String) -> String {
-        let plain = text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/._-".contains($0)) }
-        return plain ? text : "'" + text.replacing("'", with: "'\\''") + "'"
+        return called == "avatars" || called.hasSuffix("/avatars") ? ShellWord.quoted(called) : "avatars"
     }
 
     // MARK: Text
@@ -116,15 +111,7 @@ final class DemoPage {
 
     /// Writes sentences, wrapped between words.
     func text(_ text: String) {
-        var current = ""
-        for word in text.split(separator: " ") {
-            if !current.isEmpty, Self.indent.count + current.count + 1 + word.count > Self.width {
-                line("\(Self.indent)\(current)")
-                current = ""
-            }
-            current += (current.isEmpty ? "" : " ") + word
-        }
-        line("\(Self.indent)\(current)")
+        for part in Wording.wrapped(text, columns: Self.width - Self.indent.count) { line("\(Self.indent)\(part)") }
     }
 
     /// Writes rows in aligned columns. Cuts a line that is too long.
@@ -139,7 +126,7 @@ final class DemoPage {
                 Self.padded(row[$0], to: widths[$0], isRightAligned: rightAligned.contains($0))
             }
             let text = Self.cut(Self.trimmed(Self.indent + cells.joined(separator: "  ")), to: Self.width)
-            line(number == 0 && header != nil ? styled(text, .dim) : TerminalText(text))
+            line(number == 0 && header != nil ? styled(text, .faint) : TerminalText(text))
         }
     }
 
@@ -188,23 +175,9 @@ final class DemoPage {
         if !failedClaims.isEmpty { throw DemoError(failedClaims: failedClaims) }
     }
 
-    // MARK: Colour
-
-    /// ANSI codes of the styles in use.
-    private enum Style: String {
-        /// For the headings of steps.
-        case bold = "1"
-        /// For the headings of tables.
-        case dim = "2"
-        /// For a claim that failed.
-        case red = "31"
-        /// For a claim that held.
-        case green = "32"
-    }
-
-    /// The text with escape sequences for `style`; unchanged without colour.
-    private func styled(_ text: String, _ style: Style) -> TerminalText {
-        usesColour ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : TerminalText(text)
+    /// The text in `colour`, if the page has colours.
+    private func styled(_ text: String, _ colour: Colour) -> TerminalText {
+        usesColour ? colour.around(text) : TerminalText(text)
     }
 }
 
@@ -263,15 +236,7 @@ final class DemoProgressLine: Sendable {
 /// Numbers in the form in which the demo shows them.
 enum Figures {
     /// `1,234`.
-    static func count(_ number: Int) -> String {
-        var digits = String(number.magnitude)
-        var groups: [String] = []
-        while digits.count > 3 {
-            groups.insert(String(digits.suffix(3)), at: 0)
-            digits.removeLast(3)
-        }
-        return (number < 0 ? "-" : "") + ([digits] + groups).joined(separator: ",")
-    }
+    static func count(_ number: Int) -> String { number.grouped }
 
     /// `1 file`, `2 files`.
     static func count(_ number: Int, _ singular: String) -> String {

@@ -126,43 +126,14 @@ struct AddressBookOptions: ParsableArguments {
     private func logins() async throws -> (CardDAVServer) -> CardDAVServer.Login? {
         if user == Self.ticket { return { _ in .ticket } }
         if let user, let passwordFile {
-            let login = CardDAVServer.Login(user: user, password: try await Self.password(passwordFile))
+            let password = try await InputFile.secret(in: passwordFile, named: "password file", of: "passwords")
+            let login = CardDAVServer.Login(user: user, password: password)
             return { _ in login }
         }
-        let path = netrcFile ?? Self.home + "/.netrc"
+        let path = netrcFile ?? StoreLocation.home + "/.netrc"
         guard netrcFile != nil || FileManager.default.fileExists(atPath: path) else { return { _ in nil } }
-        let entries = try await withBlockingThread {
-            let file = try InputFile(path: path, named: "the netrc file \"\(path)\"")
-            try Self.requirePrivate(file, path)
-            return Netrc(String(decoding: try file.allBytes(), as: UTF8.self))
-        }
+        let entries = Netrc(try await InputFile.secrets(in: path, named: "netrc file", of: "passwords"))
         return { entries.login(for: $0.hostName) }
-    }
-
-    private static var home: String {
-        let home = ProcessInfo.processInfo.environment["HOME"] ?? ""
-        return home.isEmpty ? FileManager.default.homeDirectoryForCurrentUser.path : home
-    }
-
-    private static func password(_ path: String) async throws -> String {
-        try await withBlockingThread {
-            let file = try InputFile(path: path, named: "the password file \"\(path)\"")
-            try requirePrivate(file, path)
-            let text = String(decoding: try file.allBytes(), as: UTF8.self)
-            guard let line = text.split(whereSeparator: \.isNewline).first, !line.isEmpty else {
-                throw AvatarStoreError(.invalidConfiguration, "The password file \"\(path)\" is empty.")
-            }
-            return String(line)
-        }
-    }
-
-    private static func requirePrivate(_ file: InputFile, _ path: String) throws {
-        guard file.permissions.map({ $0 & 0o077 == 0 }) ?? true else {
-            throw AvatarStoreError(
-                .invalidConfiguration,
-                "The passwords in \"\(path)\" can be read by other users. Run `chmod 600 \(ShellWord.quoted(path))`."
-            )
-        }
     }
 }
 

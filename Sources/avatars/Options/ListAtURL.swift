@@ -53,24 +53,24 @@ struct ListAtURL: Sendable {
         case unchanged
     }
 
-    #if HTTPOrigin
     /// Fetches the list with the network options of `configuration`. Its host may be private, because the operator has named it, and
     /// no redirect is followed.
     ///
     /// - Parameters:
     ///   - format: the format; `nil` to tell it from the path of the URL.
     ///   - known: the validators of the list as the store has it; `nil` to fetch it in any case.
-    /// - Throws: `AvatarStoreError`: `fetchFailed` if there is no answer, `unreadableList` if the answer is no list;
-    ///   `CancellationError`.
+    /// - Throws: `AvatarStoreError`: `fetchFailed` if there is no answer, `unreadableList` if the answer is no list,
+    ///   `invalidConfiguration` if this program has no HTTP client; `CancellationError`.
     func fetch(
-        _ configuration: HTTPOrigin.Configuration,
+        _ configuration: AvatarStore.Configuration,
         format: ContactList.Format?,
         unless known: ListValidators?
     ) async throws -> Fetched {
-        var configuration = configuration
-        configuration.allowsPrivateNetworks = true
-        configuration.maximumRedirects = 0
-        let client = try HTTPOrigin(configuration: configuration)
+        #if HTTPOrigin
+        var http = configuration.http
+        http.allowsPrivateNetworks = true
+        http.maximumRedirects = 0
+        let client = try HTTPOrigin(configuration: http)
         let copy = try ReceivedList(name: name)
         do {
             var fields: HTTPFields = [.accept: "*/*"]
@@ -103,6 +103,9 @@ struct ListAtURL: Sendable {
             default: throw AvatarStoreError(.unreadableList, error.message)
             }
         }
+        #else
+        throw AvatarStoreError(.invalidConfiguration, "This program has no HTTP client for \(name).")
+        #endif
     }
 
     /// Refuses a response that is no list.
@@ -118,7 +121,6 @@ struct ListAtURL: Sendable {
         let advice = [401, 403].contains(head.status) ? "; give its token with --header-file" : ""
         throw unreadable("responds with status \(head.status)\(advice)")
     }
-    #endif
 
     private func unreadable(_ problem: String) -> AvatarStoreError {
         AvatarStoreError(.unreadableList, "\(name) \(problem).")

@@ -19,6 +19,8 @@ enum JSON: Encodable, Sendable {
     case array([JSON])
     /// Fields. `line` prints them in alphabetical order.
     case object([String: JSON])
+    /// A value that encodes itself, as an object.
+    case encodable(any Encodable & Sendable)
 
     init(_ value: Bool?) { self = value.map(JSON.boolean) ?? .null }
 
@@ -31,6 +33,9 @@ enum JSON: Encodable, Sendable {
 
     init(_ values: [String]) { self = .array(values.map(JSON.text)) }
 
+    /// A duration in seconds, rounded to milliseconds.
+    init(_ duration: Duration) { self = .number((duration / .milliseconds(1)).rounded() / 1000) }
+
     /// Encodes the value itself, without the name of the case.
     func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
@@ -42,6 +47,7 @@ enum JSON: Encodable, Sendable {
         case .text(let value): try container.encode(value)
         case .array(let values): try container.encode(values)
         case .object(let fields): try container.encode(fields)
+        case .encodable(let value): try container.encode(value)
         }
     }
 

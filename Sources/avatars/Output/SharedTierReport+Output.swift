@@ -20,10 +20,9 @@ extension SharedTierReport {
 
     /// The result for people: a table of the faults, and the summary.
     var text: TerminalText {
-        var table = Table(.left("FAULT"), .left("KEY"))
+        let table = Table(.left("FAULT"), .left("KEY"))
         let rows = faults.map { [Table.Cell($0.kind.rawValue, .red), Table.Cell($0.key)] }
-        table.fit(rows)
-        let listed: TerminalText = rows.isEmpty ? "" : table.heading + rows.map(table.line).joined() + "\n"
+        let listed = table.text(rows) + (rows.isEmpty ? "" : "\n")
         let unlisted = faultCount - faults.count
         let more: TerminalText = unlisted > 0 ? "… and \(Wording.count(unlisted, "more fault")).\n" : ""
         let found = faultCount == 0 ? "no faults" : "\(Wording.count(faultCount, "fault")), \(repaired) repaired"

@@ -145,7 +145,7 @@ extension LastSync {
     var json: JSON {
         .object([
             "time": JSON(time),
-            "seconds": .number(seconds),
+            "seconds": JSON(duration),
             "exit": JSON(Int(outcome.exitCode.rawValue)),
             "wanted": JSON(wanted),
             "failed": JSON(failed),
@@ -153,9 +153,6 @@ extension LastSync {
             "overBudget": JSON(overBudget),
         ])
     }
-
-    /// The duration in seconds, rounded to a millisecond.
-    var seconds: Double { (duration / .milliseconds(1)).rounded() / 1000 }
 
     /// The line for people, as in `3 min ago, exit code 69: 7 wanted, 0 failed, 7 waiting`.
     fileprivate var text: String {

@@ -85,6 +85,14 @@ struct Table {
         }
     }
 
+    /// The headings and `rows` in columns that fit; empty without rows.
+    func text(_ rows: [[Cell]]) -> TerminalText {
+        guard !rows.isEmpty else { return "" }
+        var table = self
+        table.fit(rows)
+        return table.heading + rows.map(table.line).joined()
+    }
+
     /// The line with the headings, with a line feed at its end.
     var heading: TerminalText {
         line(columns.map { Cell($0.heading, .faint) })
@@ -113,14 +121,15 @@ struct Table {
 
     /// `text` between the control sequences of `colour`, unless the output has no colours.
     private func coloured(_ text: String, _ colour: Colour?) -> TerminalText {
-        guard hasColour, let colour else { return TerminalText(text) }
-        return "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m"
+        (hasColour ? colour : nil)?.around(text) ?? TerminalText(text)
     }
 }
 
 /// A colour of the terminal, by its SGR parameter (ECMA-48, 8.3.117).
 enum Colour: Int {
-    /// For headings.
+    /// For the headings of steps.
+    case bold = 1
+    /// For the headings of tables.
     case faint = 2
     /// For failures.
     case red = 31
@@ -128,6 +137,9 @@ enum Colour: Int {
     case green = 32
     /// For warnings, because yellow is unreadable on white.
     case magenta = 35
+
+    /// `text` between the control sequences of the colour.
+    func around(_ text: String) -> TerminalText { "\u{1B}[\(rawValue)m\(text)\u{1B}[0m" }
 }
 
 /// Names and values, one pair a line, for output without `--json`.

@@ -139,7 +139,7 @@ struct HookRun: Sendable {
             "exit": JSON(end.map { Int($0.exit) }),
             "lastLine": JSON(end?.lastLine),
             "timedOut": JSON(end?.isTimedOut ?? false),
-            "seconds": .number(((end?.duration ?? .zero) / .milliseconds(1)).rounded() / 1000),
+            "seconds": JSON(end?.duration ?? .zero),
             "since": JSON(Int(since)),
             "through": JSON(Int(through)),
             "failure": JSON(failure),

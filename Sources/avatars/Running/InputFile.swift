@@ -82,3 +82,44 @@ final class InputFile: Sendable {
         AvatarStoreError(.storage, "Cannot read \(name): \(String(cString: strerror(number))).")
     }
 }
+
+/// Files with secrets, which nobody but their owner may read. They are read on another thread, because they may be pipes.
+extension InputFile {
+    /// The text of the file at `path`.
+    ///
+    /// - Parameters:
+    ///   - kind: the file in messages, such as "token file".
+    ///   - secret: its content in messages, such as "token".
+    /// - Throws: `storage` if the file cannot be read; `invalidConfiguration` if others than its owner can read it;
+    ///   `CancellationError`.
+    static func secrets(in path: String, named kind: String, of secret: String) async throws -> String {
+        try await withBlockingThread {
+            let file = try InputFile(path: path, named: "the \(kind) \"\(path)\"")
+            guard file.permissions.map({ $0 & 0o077 == 0 }) ?? true else {
+                let advice = "Run `chmod 600 \(ShellWord.quoted(path))`."
+                throw AvatarStoreError(
+                    .invalidConfiguration,
+                    "The \(secret) in \"\(path)\" can be read by other users. \(advice)"
+                )
+            }
+            return String(decoding: try file.allBytes(), as: UTF8.self)
+        }
+    }
+
+    /// The first line that is not empty, as `secrets(in:named:of:)`.
+    ///
+    /// - Parameter advice: follows the message about an empty file. Default: none.
+    /// - Throws: `invalidConfiguration` also if there is no such line.
+    static func secret(
+        in path: String,
+        named kind: String,
+        of secret: String,
+        advice: String = ""
+    ) async throws -> String {
+        let text = try await secrets(in: path, named: kind, of: secret)
+        guard let line = text.split(whereSeparator: \.isNewline).first else {
+            throw AvatarStoreError(.invalidConfiguration, "The \(kind) \"\(path)\" is empty.\(advice)")
+        }
+        return String(line)
+    }
+}

@@ -26,7 +26,7 @@ struct ListSync: Service {
         }
     }
 
-    /// Runs all syncs. One that could not run shows in the figures of the store, also if later ones did.
+    /// Runs all syncs. One that could not run shows in the figures of the store, even if later ones did.
     private func syncAll() async {
         var hasFailed = false
         for plan in plans.all where !Task.isCancelled {
@@ -98,12 +98,8 @@ struct ListSync: Service {
 
     private func openLists(_ plan: SyncPlan, unless known: ListValidators?) async throws -> ContactLists? {
         do {
-            return try await ContactLists.open(plan.paths, plan.reading) { list in
-                #if HTTPOrigin
-                try await list.fetch(store.configuration.http, format: plan.reading.format, unless: known)
-                #else
-                throw AvatarStoreError(.invalidConfiguration, "This program has no HTTP client for \(list.name).")
-                #endif
+            return try await ContactLists.open(plan.paths, plan.reading) {
+                try await $0.fetch(store.configuration, format: plan.reading.format, unless: known)
             }
         } catch let error as AvatarStoreError {
             await recordFailure()

@@ -391,22 +391,7 @@ enum AccessToken {
     /// - Throws: `CancellationError`; `storage` if the file cannot be read; `invalidConfiguration` if others than its owner can read it, or the token
     ///   is not 16 to 1,024 printable ASCII characters.
     static func read(_ path: String) async throws -> String {
-        try await withBlockingThread { try readNow(path) }
-    }
-
-    private static func readNow(_ path: String) throws -> String {
-        let file = try InputFile(path: path, named: "the token file \"\(path)\"")
-        let bytes = try file.allBytes()
-        guard file.permissions.map({ $0 & 0o077 == 0 }) ?? true else {
-            throw AvatarStoreError(
-                .invalidConfiguration,
-                "The token in \"\(path)\" can be read by other users. Run `chmod 600` on the file."
-            )
-        }
-        let lines = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
-        guard let token = lines.first.map(String.init) else {
-            throw AvatarStoreError(.invalidConfiguration, "The token file \"\(path)\" is empty. \(advice)")
-        }
+        let token = try await InputFile.secret(in: path, named: "token file", of: "token", advice: " " + advice)
         guard (16...1024).contains(token.utf8.count) else {
             let count = Wording.count(token.utf8.count, "character")
             throw AvatarStoreError(.invalidConfiguration, "The token in \"\(path)\" has \(count). \(advice)")

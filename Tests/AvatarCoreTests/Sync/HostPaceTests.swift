@@ -1,5 +1,6 @@
-import AvatarCore
 import Testing
+
+@testable import AvatarCore
 
 @Suite(.timeLimit(.minutes(5)))
 struct HostPaceTests {
@@ -174,10 +175,10 @@ struct HostPaceTests {
         var turn = HostTurn()
         for _ in 0..<8 { turn.slowdowns = pace.begin(at: .zero) }
         for _ in 0..<7 { #expect(refuse(&pace, turn, retryAfter: .seconds(1), at: .zero) == .askAgain) }
-        let rate = pace.requestsPerSecond
+        let rate = pace.rate
         #expect(refuse(&pace, turn, retryAfter: .seconds(2), at: .zero) == .askAgain)
 
-        #expect(pace.requestsPerSecond == rate && pace.limit == 3)
+        #expect(pace.rate == rate && pace.limit == 3)
         #expect(pace.refusalCount == 8)
         #expect(pace.earliest == .seconds(2) && pace.waited == .seconds(2))
     }

@@ -100,7 +100,7 @@ import Testing
             "correct horse battery staple\n", 0o600,
             "has a space or another character that is not printable ASCII. A token must"
         ),
-        ("correct-horse-battery-staple\n", 0o644, "can be read by other users. Run `chmod 600`"),
+        ("correct-horse-battery-staple\n", 0o644, "can be read by other users. Run `chmod 600 token`."),
     ])
     func badTokenIsRefused(content: String, mode: Int, message: String) async throws {
         let workplace = try Workplace()

@@ -15,7 +15,7 @@ extension AvatarStore {
     /// and time of change are those in the manifest. All other files are foreign: they stay, and an image with such a name
     /// is left out, unless `MirrorOptions.deletesForeign` is set. Each file appears whole, by a rename, with the time
     /// of this call; nothing is synchronized to stable storage. With `MirrorOptions.isDryRun` nothing is written, and the
-    /// report lists what would be. Memory: about 500 bytes per image. Changes nothing in the
+    /// report lists what would be. Memory: about 500 bytes per image, 650 if one is missing. Changes nothing in the
     /// store; possible in a store that is open for reading only.
     ///
     /// - Parameter query: the images to mirror; of its conditions only the class and the contact count. Default: all.

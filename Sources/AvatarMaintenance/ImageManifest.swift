@@ -23,19 +23,19 @@ package enum ImageManifest {
     /// One image. An import requires only `file`.
     package struct Entry: Codable, Hashable, Sendable {
         /// The name of the file; empty in the only line of a mirror without files.
-        package var file: String
+        package internal(set) var file: String
         var key: String?
         var sourceURL: String?
         var storageClass: String?
         var owners: [String]?
-        package var mediaType: String?
-        package var sizeBytes: Int?
-        package var sha256: String?
+        package internal(set) var mediaType: String?
+        package internal(set) var sizeBytes: Int?
+        package internal(set) var sha256: String?
         /// In a mirror: the time of the last change, in seconds since 1970.
         var modified: Int64?
         /// In a mirror, and in an export with pages: the digest of the original, if the file is a rendition or has lost its
         /// metadata.
-        package var original: String?
+        package internal(set) var original: String?
         /// In a mirror: the rendition that was asked for.
         var rendition: String?
         /// In a mirror: whether its files are written without metadata.

@@ -30,6 +30,8 @@ package enum PercentEncoding {
     ///
     /// - Parameter plusIsSpace: whether a `+` is a space, as in the queries of forms. Default: `false`.
     package static func decode(_ text: ArraySlice<UInt8>, plusIsSpace: Bool = false) -> [UInt8]? {
+        // An embedded photo is long, and rarely has an escape.
+        guard plusIsSpace || text.contains(UInt8(ascii: "%")) else { return Array(text) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
         var rest = text

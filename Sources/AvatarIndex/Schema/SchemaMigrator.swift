@@ -96,7 +96,7 @@ enum SchemaMigrator {
             throw AvatarStoreError(
                 .indexWasUpgraded,
                 "The index was brought to schema version \(version) by another program while this one had it open "
-                    + "with version \(Migration.latestVersion). Nothing was written; open the store again with the newer program."
+                    + "with version \(Migration.latestVersion). The store was not changed; open it again with the newer program."
             )
         }
     }

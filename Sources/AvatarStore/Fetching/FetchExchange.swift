@@ -145,7 +145,7 @@ extension Fetcher {
 
     /// The result of `arrival`, if all of it is at hand: a usable 304, a small image or a failure.
     ///
-    /// - Parameter isWanted: whether the fetch goes on. If so, a cancelled request has passed its deadline.
+    /// - Parameter isWanted: whether the fetch goes on.
     /// - Returns: `nil` if the response has to be handled with `finish`.
     /// - Throws: `CancellationError`.
     func settle(

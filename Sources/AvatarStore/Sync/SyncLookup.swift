@@ -65,7 +65,8 @@ struct SyncLookup {
             case .postponed, .withoutImage, .unreadable, .duplicate, .contact, .nothingYet, .clash: break
             }
         }
-        let named = Set<AvatarKey>(items.flatMap(\.keys))
+        var named: Set<AvatarKey> = []
+        for item in items { item.forEachKey { named.insert($0) } }
         var entries = try index.entries(for: Array(named)).compactMap(\.self)
         let lost = self.lost(among: due) + self.lost(among: entries)
         let former = images.flatMap(\.keys).filter { !$0.isOwnImage && !named.contains($0) }
@@ -102,13 +103,15 @@ struct SyncLookup {
 }
 
 extension SyncItem {
-    /// The keys of the images at URLs that a list names, and of stored ones that the sync takes over under other keys.
-    var keys: [AvatarKey] {
+    /// Passes on the keys of the images at URLs that a list names, and of stored ones that the sync takes over under other keys.
+    func forEachKey(_ body: (AvatarKey) -> Void) {
         switch self {
-        case .image(let image): [image.key].compactMap(\.self)
-        case .candidates(let candidates, _, _, let byEmail): candidates + byEmail
-        case .reduced(let url): [url.former].compactMap(\.self)
-        case .entry, .postponed, .withoutImage, .photos, .unreadable, .duplicate, .contact, .nothingYet, .clash: []
+        case .image(let image): image.key.map(body)
+        case .candidates(let candidates, _, _, let byEmail):
+            candidates.forEach(body)
+            byEmail.forEach(body)
+        case .reduced(let url): url.former.map(body)
+        case .entry, .postponed, .withoutImage, .photos, .unreadable, .duplicate, .contact, .nothingYet, .clash: break
         }
     }
 }

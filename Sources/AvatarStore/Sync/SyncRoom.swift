@@ -121,7 +121,9 @@ extension SyncSource {
             for case .entry(let entry) in items {
                 if let file = entry.file { files.insert(file.id) }
             }
-            files.formUnion(try index.entries(for: items.flatMap(\.keys)).compactMap { $0?.file?.id })
+            var keys: [AvatarKey] = []
+            for item in items { item.forEachKey { keys.append($0) } }
+            files.formUnion(try index.entries(for: keys).compactMap { $0?.file?.id })
         }
     }
 }

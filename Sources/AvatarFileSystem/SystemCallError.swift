@@ -22,7 +22,10 @@ package struct SystemCallError: Error, Sendable {
     package var isNotHeld: Bool { isMissing || number == ELOOP || number == EXDEV }
 
     /// Whether bytes that were written before the call may be lost, though later synchronizations succeed (fsync(2), `EIO`).
-    package var losesWrittenBytes: Bool { number == EIO || call == "fsync" || call == "syncfs" }
+    package var losesWrittenBytes: Bool { number == EIO || isSynchronization }
+
+    /// Whether the call was to make bytes durable.
+    package var isSynchronization: Bool { call == "fsync" || call == "syncfs" }
 
     /// The purpose of the call in words.
     private var action: String {

@@ -75,33 +75,29 @@ package final class FileStore: Sendable {
     /// Writes the bytes of a published file over themselves, and makes them durable. A missing file is no error.
     ///
     /// - Parameter sha256: the digest of its bytes.
-    /// - Throws: `storage` if they have another one: the system has dropped what it could not write.
-    package func rewrite(_ path: String, sha256: [UInt8]) throws(AvatarStoreError) {
+    /// - Returns: whether they have it still: the system may have dropped what it could not write.
+    package func rewrite(_ path: String, sha256: [UInt8]) throws(AvatarStoreError) -> Bool {
         do throws(SystemCallError) {
-            try root.withFolder(of: path) { (folder, name) throws(SystemCallError) in
+            return try root.withFolder(of: path) { (folder, name) throws(SystemCallError) -> Bool in
                 do throws(SystemCallError) {
-                    try rewrite(name, in: folder, path, sha256)
+                    return try rewrite(name, in: folder, sha256)
                 } catch {
                     // The first synchronization of a file reports what the system has lost of it before.
                     guard error.number == EIO else { throw error }
-                    try rewrite(name, in: folder, path, sha256)
+                    return try rewrite(name, in: folder, sha256)
                 }
             }
         } catch {
             guard error.isNotHeld else { throw error.storeError }
+            return true
         }
     }
 
-    /// As `FileSystem.rewrite`, for bytes with the digest `sha256`.
-    private func rewrite(
-        _ name: String,
-        in folder: Int32,
-        _ path: String,
-        _ sha256: [UInt8]
-    ) throws(SystemCallError) {
+    /// As `FileSystem.rewrite`. Whether the bytes have the digest `sha256`.
+    private func rewrite(_ name: String, in folder: Int32, _ sha256: [UInt8]) throws(SystemCallError) -> Bool {
         var digest = SHA256()
         try fileSystem.rewrite(name, in: folder) { digest.update($0) }
-        guard digest.finalize() == sha256 else { throw SystemCallError("fsync", path, number: EIO) }
+        return digest.finalize() == sha256
     }
 
     /// Makes the folders of the files at `paths` durable, each once. A missing folder is no error.
@@ -334,7 +330,7 @@ package final class FileStore: Sendable {
                 } catch {
                     guard error.number == EIO, let sha256 else { throw error }
                     // Another attempt would succeed, and the bytes would not be on the disk.
-                    try rewrite(name, in: folder, path, sha256)
+                    guard try rewrite(name, in: folder, sha256) else { throw error }
                 }
             }
         }

@@ -364,6 +364,9 @@ package final class AvatarIndex: Sendable {
     /// Notes that another process may have died between a failed synchronization of the log and writing it once more.
     package func doubtLog() { isLogDoubtful.store(true, ordering: .relaxed) }
 
+    /// Whether the log may lack bytes on the disk, because it could not be written again.
+    package var doubtsLog: Bool { isLogDoubtful.load(ordering: .relaxed) }
+
     /// Writes the log once more after its synchronization has failed. Changes that are in it and not on the disk would take
     /// all later ones with them, durable or not; and the transaction that was rolled back is complete in it, so that a loss
     /// of power would bring it back. A transaction of its own takes the place of that one.
@@ -373,7 +376,13 @@ package final class AvatarIndex: Sendable {
         // No process appends to the log meanwhile.
         try connection.transaction { transaction in
             do throws(SystemCallError) {
-                try fileSystem.rewrite(path + "-wal")
+                do throws(SystemCallError) {
+                    try fileSystem.rewrite(path + "-wal")
+                } catch {
+                    // The first synchronization reports what the system has lost before.
+                    guard error.number == EIO else { throw error }
+                    try fileSystem.rewrite(path + "-wal")
+                }
             } catch {
                 guard error.isMissing else { throw error.storeError }
             }

@@ -80,7 +80,7 @@ extension AvatarStore {
         } catch {
             // On the same file system, bytes of the store may be lost with those of the backup.
             let call = (error as? AvatarStoreError)?.underlying as? SystemCallError
-            if call?.losesWrittenBytes == true { await noteLostBytes() }
+            if call?.isSynchronization == true { await noteLostBytes() }
             throw error
         }
     }

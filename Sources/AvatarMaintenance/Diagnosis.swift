@@ -136,16 +136,24 @@ extension AvatarStore {
         // The two pages may overlap, and entries may share a file.
         var seen: Set<Int64> = []
         let files = entries.compactMap(\.file).filter { seen.insert($0.id).inserted }
-        let missing = try files.count { try !parts.roots.contains($0) }
+        let missing = files.count { !isReadable($0) }
         guard missing > 0 else { return [] }
         return [
             Diagnosis(
                 "files",
                 .warning,
-                "\(missing) of \(files.count) files that were looked at are missing or cut off.",
+                "\(missing) of \(files.count) files that were looked at are missing, cut off or cannot be read.",
                 "Run `avatars sync` with your lists: it fetches the images again. `avatars verify` names all such files."
             )
         ]
+    }
+
+    private func isReadable(_ file: FileRecord) -> Bool {
+        do {
+            return try parts.roots.contains(file)
+        } catch {
+            return false
+        }
     }
 
     private func limits() throws -> Limits { try parts.limits() }

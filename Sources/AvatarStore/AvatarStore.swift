@@ -84,11 +84,7 @@ public final class AvatarStore: Sendable {
             let store = try AvatarStore(configuration, fileSystem, bootID, migrating: migrating)
             do {
                 if store.needsRecovery { try await store.recover() }
-                if store.hasUnlistedFiles {
-                    let writable = try store.requireWritable()
-                    _ = try await store.verifier(repairingWith: writable.writer, depth: .quick).run()
-                    _ = try writable.places.claim(store.index.storeID(), areListed: true)
-                }
+                if store.hasUnlistedFiles { try await store.listUnlistedFiles() }
                 try await store.applyBudget()
             } catch {
                 await store.closeAfterFailure()
@@ -304,6 +300,21 @@ public final class AvatarStore: Sendable {
             failure = failure ?? error
         }
         if let failure { throw failure }
+    }
+
+    /// Lists the files of roots without an id, and gives them the id. If that fails, the next opening tries again.
+    ///
+    /// - Throws: `CancellationError`.
+    private func listUnlistedFiles() async throws {
+        do {
+            let writable = try requireWritable()
+            _ = try await verifier(repairingWith: writable.writer, depth: .quick).run()
+            _ = try writable.places.claim(index.storeID(), areListed: true)
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            configuration.logger.error("cannot list the files of a root without an id", metadata: ["error": "\(error)"])
+        }
     }
 
     /// Finishes what dead processes left, and compares the files if the power was lost since the store was last closed.

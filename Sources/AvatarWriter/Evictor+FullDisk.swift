@@ -66,7 +66,9 @@ package enum DiskRoom {
         _ index: AvatarIndex
     ) throws -> (files: [Int64], helps: Bool) {
         let folder = index.path.lastIndex(of: "/").map { String(index.path[..<$0]) } ?? "."
-        let disk = try Directory(opening: folder.isEmpty ? "/" : folder, on: caches.root.fileSystem)
+        let disk = try withStoreErrors { () throws(SystemCallError) in
+            try Directory(opening: folder.isEmpty ? "/" : folder, on: caches.root.fileSystem)
+        }
         guard try caches.root.isInFileSystem(of: disk) else { return ([], false) }
         var (deleted, freed, helps) = ([Int64](), 0, false)
         let before = try disk.freeBytes()

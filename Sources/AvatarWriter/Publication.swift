@@ -325,9 +325,9 @@ struct Publication {
 extension Publication {
     /// Makes a file durable that step 1 did not see, for an image that must survive a power loss: its process had no need to.
     private func synchronize(_ file: FileRecord, for image: StagedImage, at placement: Placement) throws {
-        guard placement.needsDurableCommit, file.id != placement.shared?.id, !published.contains(file.path) else {
-            return
-        }
+        guard placement.needsDurableCommit || isDurable, file.id != placement.shared?.id,
+            !published.contains(file.path)
+        else { return }
         try places.files(of: image.storageClass).synchronize(published: file.path, sha256: image.sha256)
     }
 }

@@ -107,12 +107,26 @@ package struct StorePlaces: Sendable {
     }
 
     /// Makes the file systems of both roots durable, after `files` were written again; the index lies beside the documents.
-    func synchronizeFileSystems(rewriting files: [FileDigest]) throws(AvatarStoreError) {
-        for file in files { try self.files(of: file.storageClass).rewrite(file.path, sha256: file.sha256) }
+    ///
+    /// - Returns: those of `files` that have lost their bytes.
+    /// - Throws: the first error of the disk, after all of it was tried.
+    func synchronizeFileSystems(rewriting files: [FileDigest]) throws(AvatarStoreError) -> [FileDigest] {
+        var lost: [FileDigest] = []
+        var failure: AvatarStoreError?
+        for file in files {
+            do throws(AvatarStoreError) {
+                let isWhole = try self.files(of: file.storageClass).rewrite(file.path, sha256: file.sha256)
+                if !isWhole { lost.append(file) }
+            } catch {
+                failure = failure ?? error
+            }
+        }
         try withStoreErrors { () throws(SystemCallError) in
             // A purge replaces the root of the caches, and the system reports a failure to descriptors that were open before it.
             try Directory.synchronizeFileSystems(of: [documents.root, caches.root])
         }
+        if let failure { throw failure }
+        return lost
     }
 
     /// Checks, before a root is taken over, that it holds only what looks like a store's files.

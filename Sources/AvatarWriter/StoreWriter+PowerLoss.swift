@@ -92,8 +92,12 @@ package final class BootRecord {
         record.map { current.isRecorded(as: Self.parts(of: $0).id) } ?? false
     }
 
-    /// Makes all files durable that were published before.
-    func synchronizeFiles() throws { _ = try synchronize() }
+    /// Makes all files durable that were published before, and moves the durable point there.
+    func synchronizeFiles() throws {
+        let lastFile = try index.lastFileID()
+        let begin = try synchronize()
+        if mark == .thisBoot { try moveDurablePoint(to: lastFile, since: begin) }
+    }
 
     /// Makes all files durable.
     ///
@@ -101,12 +105,30 @@ package final class BootRecord {
     private func synchronize() throws -> Moment {
         let begin = try now()
         do {
-            try places.synchronizeFileSystems(rewriting: begin.files)
+            try retire(places.synchronizeFileSystems(rewriting: begin.files))
             return begin
         } catch {
             noteFailure()
             throw error
         }
+    }
+
+    /// Makes the files in `caches` among `lost` misses; the next opening unlinks them.
+    ///
+    /// - Throws: `storage` for a document, which only a repair takes away.
+    func retire(_ lost: [FileDigest]) throws {
+        guard !lost.isEmpty else { return }
+        try index.write { transaction in
+            for file in lost where file.storageClass == .caches {
+                _ = try transaction.retireFile(id: file.id, absence: .missing, holder: places.holder.name)
+            }
+        }
+        guard let document = lost.first(where: { $0.storageClass == .documents }) else { return }
+        throw AvatarStoreError(
+            .storage,
+            "The document \"\(document.path)\" has lost its bytes, because the disk could not write them. Run "
+                + "`avatars verify --repair`."
+        )
     }
 
     /// The moment at which a synchronization of all files begins.
@@ -121,7 +143,10 @@ package final class BootRecord {
     func now() throws -> Moment {
         try recordFailures()
         let boot = try index.openBoot()
-        if Self.failures(in: boot?.id) > 0 { hasFailed = true }
+        if let boot, Self.failures(in: boot.id) > 0 {
+            hasFailed = true
+            places.suspects?.begin(after: boot.lastDurableFile)
+        }
         let files = try boot.map { hasFailed ? try index.files(beyond: $0.lastDurableFile) : [] } ?? []
         return Moment(files: files, id: boot?.id, failureCount: failureCount)
     }
@@ -155,15 +180,18 @@ package final class BootRecord {
         try index.write(.power) { transaction in
             let stored = try transaction.openBoot()
             // A store that is closed has nothing to lose.
-            guard stored != nil || mark != .none else { return }
+            guard stored != nil || mark != .none else {
+                places.suspects?.end()
+                return
+            }
             // The files of an earlier boot are still to be compared.
             let (id, failures) = Self.parts(of: stored?.id ?? current.text)
             let record = Self.record(id, failures: failures + unrecordedCount)
             try transaction.replaceBoot(by: record, lastDurableFile: 0)
             places.suspects?.begin(after: stored?.lastDurableFile ?? 0)
         }
-        unrecordedCount = 0
         try places.removeFiles(of: index.partialDownloads())
+        unrecordedCount = 0
     }
 
     /// The record of the boot `id`.
@@ -258,7 +286,7 @@ extension StoreWriter {
             let lastFile = try index.lastFileID()
             let begin = try boot.now()
             do {
-                try await synchronizeFileSystems(rewriting: begin.files)
+                try boot.retire(await synchronizeFileSystems(rewriting: begin.files))
             } catch {
                 boot.noteFailure()
                 throw error
@@ -270,8 +298,8 @@ extension StoreWriter {
     }
 
     /// Synchronizes on another thread, so that images can be published meanwhile.
-    private func synchronizeFileSystems(rewriting files: [FileDigest]) async throws {
-        try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+    private func synchronizeFileSystems(rewriting files: [FileDigest]) async throws -> [FileDigest] {
+        try await withCheckedThrowingContinuation { (done: CheckedContinuation<[FileDigest], any Error>) in
             DispatchQueue(label: "avatars.synchronize").async { [places] in
                 done.resume(with: Result { try places.synchronizeFileSystems(rewriting: files) })
             }

@@ -230,10 +230,12 @@ extension StoreWriter {
     private func commitRows(of changes: [Change], _ reservation: Reservation) throws -> ([Committed?], [PendingFile]) {
         let needsPower = reservation.placements.contains { $0?.needsDurableCommit == true }
         do {
-            return try commitRows(of: changes, reservation, needsPower ? .power : .process, isDurable: false)
-        } catch is SuccessorNotDurable {
-            try boot.synchronizeFiles()
-            return try commitRows(of: changes, reservation, .power, isDurable: true)
+            do {
+                return try commitRows(of: changes, reservation, needsPower ? .power : .process, isDurable: false)
+            } catch is SuccessorNotDurable {
+                try boot.synchronizeFiles()
+                return try commitRows(of: changes, reservation, .power, isDurable: true)
+            }
         } catch let error as AvatarStoreError {
             if (error.underlying as? SystemCallError)?.losesWrittenBytes == true { boot.noteFailure() }
             throw error

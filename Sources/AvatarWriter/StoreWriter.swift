@@ -202,7 +202,8 @@ package actor StoreWriter {
         // This comes first because it frees space: the disk may be full. If the folders cannot be removed, the holder's
         // name stays, and the next opening finds them by it.
         let removal = Result { try places.endStaging() }
-        if case .success = removal { places.holder.release() }
+        // As a dead process has left it, so that the next opening writes the log again.
+        if case .success = removal, !index.doubtsLog { places.holder.release() }
         // Before the times, because it needs less room. A process that has written nothing has left nothing.
         if index.hasWriteConnection { try pending.finishOwnLeftovers() }
         try evictor.flushAccesses()

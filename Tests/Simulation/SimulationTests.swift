@@ -10,14 +10,16 @@ struct SimulationTests {
     func simulation() async throws {
         let tally = Tally(from: TestMode.seed, wanted: TestMode.states)
         try await withThrowingTaskGroup { group in
-            for lane in 1...2 {
+            for lane in 1...4 {
                 group.addTask(executorPreference: ThreadExecutor("simulation \(lane)")) {
-                    do {
-                        while let seed = tally.next() { tally.add(try await Simulation(seed: seed).run()) }
-                    } catch {
-                        tally.stop()
-                        print("simulation: a promise was broken after \(tally.description): \(error)")
-                        throw error
+                    while let seed = tally.next() {
+                        do {
+                            tally.add(try await Simulation(seed: seed).run())
+                        } catch {
+                            tally.stop()
+                            print("simulation: seed \(seed) failed after \(tally.description): \(error)")
+                            throw error
+                        }
                     }
                 }
             }

@@ -176,8 +176,9 @@ extension AvatarIndex {
     /// The places and digests of the files with row ids beyond `id`.
     package func files(beyond id: Int64) throws -> [FileDigest] {
         try readers.read { connection in
-            try connection.rows("SELECT storage_class, path, sha256 FROM file WHERE id > ?", [id]) {
+            try connection.rows("SELECT id, storage_class, path, sha256 FROM file WHERE id > ?", [id]) {
                 FileDigest(
+                    id: $0.integer("id"),
                     storageClass: StorageClass(code: $0.integer("storage_class")),
                     path: $0.text("path"),
                     sha256: $0.blob("sha256")
@@ -351,6 +352,8 @@ extension ReadConnection {
 
 /// The place of a published file, and the SHA-256 that its bytes must have.
 package struct FileDigest: Sendable {
+    /// The row id of the file.
+    package let id: Int64
     package let storageClass: StorageClass
     package let path: String
     package let sha256: [UInt8]

@@ -37,7 +37,8 @@ struct PartialDownloads: Sendable {
     /// - Throws: an error of the index or the disk.
     func find(_ target: FetchTarget) async throws -> Found? {
         guard let record = try index.partialDownload(of: target.key) else { return nil }
-        if record.storageClass == target.storageClass, !target.isUnconditional,
+        // After a failed synchronization its bytes may be others, and no digest would tell it.
+        if record.storageClass == target.storageClass, !target.isUnconditional, try !BootRecord.hasFailed(in: index),
             let file = try places.files(of: record.storageClass).staging.resume(record.name),
             let part = PartialDownload(etag: record.etag, length: Int64(file.byteCount), total: record.totalBytes),
             let plan = ResumePlan(part)

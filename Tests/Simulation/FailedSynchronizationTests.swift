@@ -175,6 +175,58 @@ struct FailedSynchronizationTests {
         try await after.close()
     }
 
+    /// A document that is damaged is not written again as it is, and does not count as durable.
+    @Test func damagedDocumentIsReportedByTheClose() async throws {
+        let disk = SimulatedDisk()
+        let process = SimulatedProcess(on: disk)
+        let store = try await AvatarStore.open(
+            .init(directory: process.root + "/store"),
+            fileSystem: process,
+            bootID: disk.bootID
+        )
+        let key = try await store.save(Picture(of: .own(1), version: 1).bytes, named: "own")
+        let path = try #require(try store.storedAvatar(for: key)?.localFile)
+        disk.fail { $0.name == "syncfs" ? .fails(EIO) : nil }
+        await #expect(throws: AvatarStoreError.self) { try await store.close() }
+        disk.fail(nil)
+        disk.put(Picture(of: .own(1), version: 2).bytes, at: String(path.dropFirst(process.root.count)))
+
+        let next = try await disk.openStore()
+        let error = await #expect(throws: AvatarStoreError.self) { try await next.close() }
+        #expect(error?.message.contains("has lost its bytes") == true)
+
+        let again = try await disk.openStore()
+        #expect(try again.storedAvatar(for: key) == nil)
+        #expect(try again.index.openBoot()?.id.contains("failed") == true)
+    }
+
+    /// A log that could not be written again is left as by a dead process, so that the next opening writes it.
+    @Test(arguments: PowerLossModel.allCases)
+    func aLogThatIsNotOnTheDiskIsWrittenByTheNextOpening(model: PowerLossModel) async throws {
+        let document = Picture(of: .own(1), version: 1).bytes
+        for seed in UInt64(1)...8 {
+            let disk = SimulatedDisk()
+            let store = try await disk.openStore()
+            let key = try await store.save(document, named: "own")
+            try await store.save(Picture(of: .own(2), version: 1).bytes, named: "other", in: .caches)
+            disk.fail { $0.name == "fsync" && $0.path.hasSuffix("index.sqlite-wal") ? .fails(EIO) : nil }
+            await #expect(throws: AvatarStoreError.self) { try await store.close() }
+            disk.fail(nil)
+            let moments = Locked<[DiskImage]>([])
+            disk.watch { call, image in
+                if call.path.contains("index.sqlite") { moments.withLock { $0.append(image) } }
+            }
+            try await disk.openStore().close()
+            disk.watch(nil)
+
+            for (number, image) in moments.withLock(\.self).enumerated() {
+                let after = try await SimulatedDisk(image.afterLossOfPower(model, seed: seed)).openStore()
+                #expect(try after.storedAvatar(for: key)?.bytes == document, "before change \(number), seed \(seed)")
+                try await after.close()
+            }
+        }
+    }
+
     /// The durable point is being moved while the store is closed. Its synchronization is told of the loss, and no later one.
     @Test(arguments: PowerLossModel.allCases)
     func aLossThatABackgroundSynchronizationIsToldOfIsNotedByTheClose(model: PowerLossModel) async throws {

@@ -30,7 +30,7 @@ private struct CardFolderReader {
     /// - Throws: `unreadableList` if the folder or one below it cannot be read; an error of the disk or the index;
     ///   `CancellationError`.
     func run() async throws {
-        // Encoded, because Swift takes two spellings of an accent for one name. A percent sign in a name is none of an escape.
+        // Encoded, because Swift takes two spellings of an accent for one name. A percent sign in a name begins no escape.
         let files = try names().map { (name: $0, path: DAVPath.canonical($0.replacing("%", with: "%25"))) }
         let book = try await update.book(at: "/")
         var present: Set<String> = []

@@ -83,7 +83,7 @@ final class InputFile: Sendable {
     }
 }
 
-/// Files with secrets, which nobody but their owner may read. They are read on another thread, because they may be pipes.
+/// Files with secrets, which only their owner may read. They are read on another thread, because they may be pipes.
 extension InputFile {
     /// The text of the file at `path`.
     ///

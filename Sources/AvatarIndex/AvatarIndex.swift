@@ -278,7 +278,7 @@ package final class AvatarIndex: Sendable {
             try connection.checkpointPassively()
         } catch {
             // The next commit tries again, as after one that a reader has kept short. But the log may lack bytes from now on.
-            if error.code == .failedSynchronization { isLogDoubtful.store(true, ordering: .relaxed) }
+            if Self.isFailedSynchronization(error) { isLogDoubtful.store(true, ordering: .relaxed) }
         }
     }
 
@@ -348,7 +348,7 @@ package final class AvatarIndex: Sendable {
                 if isLogDoubtful.load(ordering: .relaxed) { try rewriteLog(connection) }
                 do {
                     return try body(connection)
-                } catch let error as SQLiteError where error.code == .failedSynchronization {
+                } catch let error as SQLiteError where Self.isFailedSynchronization(error) {
                     isLogDoubtful.store(true, ordering: .relaxed)
                     do {
                         try rewriteLog(connection)
@@ -359,6 +359,11 @@ package final class AvatarIndex: Sendable {
                 }
             }
         }
+    }
+
+    /// Whether a transaction that was rolled back may be complete in the log.
+    private static func isFailedSynchronization(_ error: SQLiteError) -> Bool {
+        [.failedSynchronization, .failedFolderSynchronization].contains(error.code)
     }
 
     /// Notes that another process may have died between a failed synchronization of the log and writing it once more.

@@ -76,6 +76,8 @@ extension SQLiteError {
         /// The operating system failed to make a file durable. What was to be written may be lost on the disk, though it can
         /// still be read, and though later calls succeed.
         package static let failedSynchronization = kind(4, of: SQLITE_IOERR)
+        /// The file is on the disk, and its new name may not be.
+        package static let failedFolderSynchronization = kind(5, of: SQLITE_IOERR)
         /// The file system has no room for the shared memory of the write-ahead log.
         package static let noRoomForSharedMemory = kind(19, of: SQLITE_IOERR)
         /// The content of the file contradicts itself.

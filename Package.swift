@@ -204,12 +204,12 @@ let package = Package(
                 "AvatarStore", "CAvatarXML", httpTypes,
             ])
         ),
-        // Placeholders for contacts without a picture. It has no dependencies, so a front end can use it alone.
+        // Placeholders for contacts without an image. It has no dependencies, so a front end can use it alone.
         .target(name: "AvatarPlaceholder"),
         // Placeholders as PNG. A separate product, because text in all scripts needs the system's text libraries.
         .target(name: "AvatarPlaceholderPNG", dependencies: ["AvatarPlaceholder", pango]),
         .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
-        // Decodes pictures with the system's libraries. Only the helper links it, and runs it in a sandbox.
+        // Decodes images with the system's libraries. Only the helper links it, and runs it in a sandbox.
         .target(
             name: "CAvatarDecoder",
             cSettings: [.define("AVATAR_RENDITIONS", renditions)],
@@ -289,7 +289,7 @@ let package = Package(
         .testTarget(
             name: "AvatarFrontEndsTests",
             dependencies: testing.and(["AvatarFrontEnds"]),
-            resources: [.copy("Pictures")]
+            resources: [.copy("Images")]
         ),
         .testTarget(
             name: "AvatarPublisherTests",

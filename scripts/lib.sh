@@ -45,7 +45,7 @@ need_header() {
 #   openssl   OpenSSL, whose hash functions the library links
 #   curl      libcurl, which the origin client links
 #   pango     Pango, which draws the letters of PNG placeholders
-#   decoders  the libraries that decode pictures for renditions
+#   decoders  the libraries that decode images for renditions
 need() {
     [ "$(uname -s)" = Linux ] || return 0
     local library missing=() fetch=""
@@ -219,7 +219,7 @@ build_release() {
 
 # build_decoder: builds the helper of renditions, and sets decoder_program to its path. Linux only.
 #
-# clang builds it, because SwiftPM links the Swift runtime into C programs too. The libraries of picture formats are linked
+# clang builds it, because SwiftPM links the Swift runtime into C programs too. The libraries of image formats are linked
 # statically if this system has their archives, because the names of shared libraries differ between systems. Debian has no
 # archive of Little CMS.
 build_decoder() {

@@ -34,12 +34,12 @@ struct PreviewScanner: Sendable {
         case .jpeg(var scans):
             length = try scans.advance(source)
             format = scans.isPlain ? .plain : .jpeg(scans)
-        case .png(var picture):
-            length = try picture.advance(source, total: total)
-            format = .png(picture)
-        case .gif(var picture):
-            length = try picture.advance(source, total: total)
-            format = picture.isPlain ? .plain : .gif(picture)
+        case .png(var image):
+            length = try image.advance(source, total: total)
+            format = .png(image)
+        case .gif(var image):
+            length = try image.advance(source, total: total)
+            format = image.isPlain ? .plain : .gif(image)
         }
         return length
     }

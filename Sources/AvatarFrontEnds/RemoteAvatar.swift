@@ -138,12 +138,12 @@ public final class RemoteAvatar {
 
 #if canImport(SwiftUI)
 /// A SwiftUI view of a ``RemoteAvatar``: one of three views, depending on its state.
-public struct RemoteAvatarView<Loading: View, Picture: View, Failure: View>: View {
+public struct RemoteAvatarView<Loading: View, Loaded: View, Failure: View>: View {
     // SwiftUI creates one for each value of the view and keeps only the first, so creating it must not start a load.
     @State private var avatar: RemoteAvatar
     private let url: String?
     private let loading: () -> Loading
-    private let image: (AvatarImage) -> Picture
+    private let image: (AvatarImage) -> Loaded
     private let failure: (AvatarStoreError) -> Failure
 
     /// A view of the image at `url`, with the shared memory cache.
@@ -162,7 +162,7 @@ public struct RemoteAvatarView<Loading: View, Picture: View, Failure: View>: Vie
         fallback: AvatarKey? = nil,
         rendition: Rendition? = nil,
         @ViewBuilder loading: @escaping () -> Loading,
-        @ViewBuilder image: @escaping (AvatarImage) -> Picture,
+        @ViewBuilder image: @escaping (AvatarImage) -> Loaded,
         @ViewBuilder failure: @escaping (AvatarStoreError) -> Failure
     ) {
         let options = FetchOptions(rendition: rendition)

@@ -8,7 +8,7 @@ struct GIFParser: ImagePartsParser {
     private enum Block {
         /// An extension: graphic control, comment, plain text or application (sections 23 to 26).
         static let extensionIntroducer: Int64 = 0x21
-        /// An image descriptor (section 20). A color table and the picture follow it.
+        /// An image descriptor (section 20). A color table and the image follow it.
         static let image: Int64 = 0x2C
         /// The end of the file (section 27). Bytes after it are ignored.
         static let trailer: Int64 = 0x3B
@@ -18,7 +18,7 @@ struct GIFParser: ImagePartsParser {
 
     /// The second byte of an extension.
     private enum Label {
-        /// Graphic control: how the next picture is drawn (section 23).
+        /// Graphic control: how the next image is drawn (section 23).
         static let control: Int64 = 0xF9
         /// Data of an application, which a name of 11 bytes identifies (section 26).
         static let application: Int64 = 0xFF
@@ -31,9 +31,9 @@ struct GIFParser: ImagePartsParser {
 
     /// Reads the file. All offsets count from the start of the file.
     private var reader: ByteReader
-    /// The size of the screen, enlarged by pictures beyond it.
+    /// The size of the screen, enlarged by images beyond it.
     private var canvas = PixelSize.zero
-    /// Whether a block with a picture was found.
+    /// Whether a block with an image was found.
     private var hasImage = false
     /// The blocks that show the image.
     var parts = ImageParts.noting
@@ -47,7 +47,7 @@ struct GIFParser: ImagePartsParser {
     /// Walks all blocks and returns the size of the canvas.
     ///
     /// - Throws: `truncated` if the file ends before its trailer; `notImage` for an unknown block or a file without a
-    ///   picture.
+    ///   image.
     mutating func pixelSize() throws -> PixelSize {
         canvas = try PixelSize(width: reader.uint16(at: 6), height: reader.uint16(at: 8))
         var offset = 13 + colorTableByteCount(flags: try reader.uint8(at: 10))
@@ -101,7 +101,7 @@ struct GIFParser: ImagePartsParser {
         parts.replace(by: head + [3] + (try reader.bytes(3, at: data + 1)) + [0])
     }
 
-    /// The offset behind the image block at `offset`. A picture beyond the screen enlarges the canvas, as in viewers.
+    /// The offset behind the image block at `offset`. An image beyond the screen enlarges the canvas, as in viewers.
     private mutating func endOfImage(at offset: Int64) throws -> Int64 {
         hasImage = true
         let right = try reader.uint16(at: offset + 1) + reader.uint16(at: offset + 5)

@@ -1,15 +1,15 @@
 /// HEIF (ISO 23008-12), including AVIF and HEIC: a `meta` box lists items with their properties and locations.
 ///
-/// The primary item is the picture. Its `ispe` property states the coded size, which `clap` crops and `irot` rotates.
+/// The primary item is the image. Its `ispe` property states the coded size, which `clap` crops and `irot` rotates.
 struct HEIFParser: ImageParser {
-    /// The boxes of a file that decoders need to show its picture. `moov` has the frames of an animation.
+    /// The boxes of a file that decoders need to show its image. `moov` has the frames of an animation.
     private static let fileBoxes: Set<FourCharacterCode> = ["ftyp", "meta", "mdat", "moov"]
     /// The boxes of `meta` that they need.
     private static let metaBoxes: Set<FourCharacterCode> = [
         "hdlr", "pitm", "iloc", "iinf", "iprp", "iref", "idat", "grpl", "dinf",
     ]
 
-    /// Whether the file has items or boxes about the picture, a thumbnail, or bytes behind its boxes. The frames of an
+    /// Whether the file has items or boxes about the image, a thumbnail, or bytes behind its boxes. The frames of an
     /// animation are not searched.
     private(set) var hasMetadata = false
     /// Reads the file. The types below take it as `inout`, so that all of them share one window.
@@ -101,7 +101,7 @@ struct HEIFParser: ImageParser {
         return try reader.integer(at: content.lowerBound, byteCount: isLong ? 4 : 2)
     }
 
-    /// The largest size in `properties`, for a file that does not identify its picture. Thumbnails and tiles are
+    /// The largest size in `properties`, for a file that does not identify its image. Thumbnails and tiles are
     /// smaller.
     private mutating func largestSize(in properties: [MediaBox]) throws -> PixelSize {
         var largest = PixelSize.zero
@@ -125,7 +125,7 @@ struct HEIFParser: ImageParser {
 }
 
 /// The codings of the items of a HEIF file: their types in the `iinf` box (ISO 14496-12, 8.11.6), and the source items
-/// of derived pictures in the `iref` box (8.11.12).
+/// of derived images in the `iref` box (8.11.12).
 private struct HEIFItemInfo {
     /// The maximum depth of derivation. Real files have at most two; the limit stops cycles.
     private static let maximumDerivations = 8
@@ -134,8 +134,8 @@ private struct HEIFItemInfo {
     /// Codings that viewers support: HEVC, layered HEVC and AV1.
     private static let shownTypes: Set<FourCharacterCode> = ["hvc1", "hev1", "lhv1", "av01"]
 
-    /// The types of pictures. Those that viewers lack may still be a part of one, such as its transparency.
-    private static let pictureTypes = shownTypes.union(derivedTypes).union(["jpeg", "unci", "avc1", "j2k1", "vvc1"])
+    /// The types of images. Those that viewers lack may still be a part of one, such as its transparency.
+    private static let imageTypes = shownTypes.union(derivedTypes).union(["jpeg", "unci", "avc1", "j2k1", "vvc1"])
 
     /// The `iinf` box.
     private let items: MediaBox?
@@ -177,7 +177,7 @@ private struct HEIFItemInfo {
         )
     }
 
-    /// Whether an item is no picture, such as EXIF (`Exif`) and XMP (`mime`), or a thumbnail of another one. An item with
+    /// Whether an item is no image, such as EXIF (`Exif`) and XMP (`mime`), or a thumbnail of another one. An item with
     /// faults may be anything.
     func hasOtherItems(in reader: inout ByteReader) throws -> Bool {
         do {
@@ -186,7 +186,7 @@ private struct HEIFItemInfo {
                 if list.contains(where: { $0.name == "thmb" }) { return true }
             }
             for entry in try entries(in: &reader) {
-                guard let type = try entry.type(in: &reader)?.type, Self.pictureTypes.contains(type) else {
+                guard let type = try entry.type(in: &reader)?.type, Self.imageTypes.contains(type) else {
                     return true
                 }
             }

@@ -3,8 +3,8 @@ package import AvatarCore
 /// Checks that a file is a complete image in a known format, and reads its width and height.
 ///
 /// The first bytes determine the format; a server's `Content-Type` is ignored. A parser then walks the structure to the
-/// end of the picture, so a truncated file is refused. Bytes after that end are allowed; they count as metadata, which the
-/// same walk finds. No pixel is decoded: a file that passes may still hold damaged picture data.
+/// end of the image, so a truncated file is refused. Bytes after that end are allowed; they count as metadata, which the
+/// same walk finds. No pixel is decoded: a file that passes may still hold damaged image data.
 ///
 /// An image of up to 64 KiB costs one read. Time is at most linear in the size of the file. Memory is bounded: one read
 /// of 64 KiB and, for formats made of boxes, a table of at most 4096 boxes for each level.
@@ -91,7 +91,7 @@ package struct ImageInspector: Sendable {
 
     /// Applies the limits of this inspector to the size that a file states.
     ///
-    /// - Throws: `ImageRejection` of kind `notImage` for a picture without pixels, `tooManyPixels` above the limit.
+    /// - Throws: `ImageRejection` of kind `notImage` for an image without pixels, `tooManyPixels` above the limit.
     private func description(of size: PixelSize, format: ImageFormat, name: String) throws -> ImageDescription {
         guard !size.isEmpty || format == .svg else {
             throw ImageRejection(kind: .notImage, message: "The \(name) image has no pixels: its width or height is 0.")
@@ -113,9 +113,9 @@ package struct ImageDescription: Hashable, Sendable {
     /// The format, recognised by the first bytes.
     package let format: ImageFormat
     /// The width in pixels as coded. EXIF rotation is not applied. The crop and rotation of HEIF and AVIF are applied,
-    /// because they are part of the picture.
+    /// because they are part of the image.
     ///
-    /// An icon reports its largest picture, an animation its canvas. An SVG without a width and height reports 0.
+    /// An icon reports its largest image, an animation its canvas. An SVG without a width and height reports 0.
     package let width: Int
     /// The height in pixels, by the same rules as `width`.
     package let height: Int

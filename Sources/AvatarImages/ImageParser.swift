@@ -27,13 +27,13 @@ struct PixelSize: Hashable {
     var width: Int64
     /// The height in pixels.
     var height: Int64
-    /// The pixels that a decoder produces before it crops the picture to this size; 0 if it crops nothing.
+    /// The pixels that a decoder produces before it crops the image to this size; 0 if it crops nothing.
     var uncroppedPixelCount: Int64 = 0
 
     /// No size: an SVG that states none.
     static let zero = PixelSize(width: 0, height: 0)
 
-    /// Whether the picture has no pixels.
+    /// Whether the image has no pixels.
     var isEmpty: Bool { width <= 0 || height <= 0 }
 
     /// Width times height, or `Int64.max` on overflow.
@@ -42,7 +42,7 @@ struct PixelSize: Hashable {
         return overflow ? .max : product
     }
 
-    /// Whether the picture has more than `limit` pixels, before or after its crop. An overflow exceeds any limit.
+    /// Whether the image has more than `limit` pixels, before or after its crop. An overflow exceeds any limit.
     func exceeds(_ limit: Int) -> Bool {
         let (product, overflow) = width.multipliedReportingOverflow(by: height)
         return overflow || max(product, uncroppedPixelCount) > limit

@@ -1,6 +1,6 @@
 /// JPEG 2000 (ITU-T T.800): a codestream, either bare or in a box of a JP2 file.
 struct JPEG2000Parser: ImageParser {
-    /// The boxes that decoders need to show the picture.
+    /// The boxes that decoders need to show the image.
     private static let shownBoxes: Set<FourCharacterCode> = ["jP  ", "ftyp", "jp2h", "jp2c"]
 
     /// Whether the file has other boxes, or its codestream a comment.
@@ -76,7 +76,7 @@ private struct JPEG2000Codestream {
         return size
     }
 
-    /// The size of the picture: that of the reference grid minus the offset of the picture in it.
+    /// The size of the image: that of the reference grid minus the offset of the image in it.
     ///
     /// `segment` is the offset of the length field of the SIZ segment (A.5.1).
     private func size(at segment: Int64, in reader: inout ByteReader) throws -> PixelSize {

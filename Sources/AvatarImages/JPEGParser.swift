@@ -2,7 +2,7 @@
 /// header of a scan, coded data runs to the next marker.
 ///
 /// A thumbnail is a complete JPEG inside a segment. The parser skips segments as a whole, so it never mistakes the end
-/// marker of a thumbnail for the end of the picture.
+/// marker of a thumbnail for the end of the image.
 struct JPEGParser: ImagePartsParser {
     /// The second byte of the markers that the parser needs. The first byte is always 0xFF.
     private enum Marker {

@@ -7,9 +7,9 @@ extension ImageFormat {
     package static let gif = ImageFormat(rawValue: "image/gif")
     /// WebP: lossy, lossless, still or animated.
     package static let webp = ImageFormat(rawValue: "image/webp")
-    /// AVIF: a HEIF file with an AV1 picture.
+    /// AVIF: a HEIF file with an AV1 image.
     package static let avif = ImageFormat(rawValue: "image/avif")
-    /// HEIC: a HEIF file with an HEVC picture.
+    /// HEIC: a HEIF file with an HEVC image.
     package static let heic = ImageFormat(rawValue: "image/heic")
     /// A HEIF file whose brands name no specific coding.
     package static let heif = ImageFormat(rawValue: "image/heif")

@@ -120,7 +120,7 @@ enum MediaBrands {
         brands.lazy.compactMap { codings[$0] }.first ?? (brands.contains { anyCoding.contains($0) } ? .heif : nil)
     }
 
-    /// Brands that name the coding: AV1 or HEVC, for still pictures and for sequences.
+    /// Brands that name the coding: AV1 or HEVC, for still images and for sequences.
     private static let codings: [String: ImageFormat] = [
         "avif": .avif, "avis": .avif,
         "heic": .heic, "heix": .heic, "heim": .heic, "heis": .heic,

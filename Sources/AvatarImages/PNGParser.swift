@@ -32,7 +32,7 @@ struct PNGParser: ImagePartsParser {
     mutating func pixelSize() throws -> PixelSize {
         let size = try headerSize(at: Self.signatureByteCount)
         var offset = Self.signatureByteCount
-        var hasPicture = false
+        var hasImage = false
         parts.keep(0..<offset)
         while true {
             let length = try reader.uint32(at: offset)
@@ -45,10 +45,10 @@ struct PNGParser: ImagePartsParser {
                 if end < reader.byteCount { parts.omit() }
                 break
             }
-            hasPicture = hasPicture || (name == "IDAT" && length > 0)
+            hasImage = hasImage || (name == "IDAT" && length > 0)
             offset = end
         }
-        guard hasPicture else { throw reader.notImage("it has no image data (IDAT)") }
+        guard hasImage else { throw reader.notImage("it has no image data (IDAT)") }
         return size
     }
 

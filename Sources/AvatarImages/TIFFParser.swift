@@ -1,4 +1,4 @@
-/// TIFF 6.0 and BigTIFF. Checks the first picture of the file: its directory, the values that the directory refers to,
+/// TIFF 6.0 and BigTIFF. Checks the first image of the file: its directory, the values that the directory refers to,
 /// and the strips or tiles with the pixels must be complete. Further pages are ignored.
 struct TIFFParser: ImageParser {
     /// The numbers of the directory fields that the parser reads.
@@ -23,7 +23,7 @@ struct TIFFParser: ImageParser {
     /// alternating for each segment would cost a read each time.
     private static let segmentsAtOnce: Int64 = 512
 
-    /// The tags of fields that decoders need to show a picture (TIFF 6.0, sections 8 to 23; Technical Note 2), with the
+    /// The tags of fields that decoders need to show an image (TIFF 6.0, sections 8 to 23; Technical Note 2), with the
     /// resolution, the orientation and the colour profile.
     private static let shownTags: Set<Int64> = Set(
         Array(254...259) + [

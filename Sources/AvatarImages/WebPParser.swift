@@ -1,6 +1,6 @@
 /// WebP (RFC 9649): a RIFF chunk whose length covers the whole file. The first chunk inside is a lossy or lossless
-/// picture, or the header (`VP8X`) of an extended file, which states a canvas; the pictures follow. All chunks but those of
-/// pictures, animations and the colour profile are metadata.
+/// image, or the header (`VP8X`) of an extended file, which states a canvas; the images follow. All chunks but those of
+/// images, animations and the colour profile are metadata.
 struct WebPParser: ImagePartsParser {
     /// A chunk of the RIFF file: a name, a length and data.
     private struct Chunk {
@@ -46,16 +46,16 @@ struct WebPParser: ImagePartsParser {
         self.reader.byteOrder = .littleEndian
     }
 
-    /// Checks that the RIFF chunk is complete, and returns the size of the picture or of the canvas.
+    /// Checks that the RIFF chunk is complete, and returns the size of the image or of the canvas.
     ///
-    /// - Throws: `truncated` if the file or a chunk ends too early; `notImage` without a picture, or with one larger
+    /// - Throws: `truncated` if the file or a chunk ends too early; `notImage` without an image, or with one larger
     ///   than the canvas.
     mutating func pixelSize() throws -> PixelSize {
         end = 8 + (try reader.uint32(at: 4))
         try reader.require(end, at: 0)
         let first = try chunk(at: Self.firstChunk)
         guard first.name == "VP8X" else {
-            guard let size = try pictureSize(first) else { throw reader.notImage("its first chunk is not an image") }
+            guard let size = try imageSize(first) else { throw reader.notImage("its first chunk is not an image") }
             keep(first)
             // A file without a header has one chunk.
             noteRest(from: first.end)
@@ -66,30 +66,30 @@ struct WebPParser: ImagePartsParser {
         let canvas = try minusOneSize(at: first.content + 4)
         // Decoders pass over EXIF that the header does not announce.
         hasExif = try reader.uint8(at: first.content) & Int64(Self.exifFlag) == 0
-        guard try hasPicture(on: canvas, from: first.end) else { throw reader.notImage("it has no image data") }
+        guard try hasImage(on: canvas, from: first.end) else { throw reader.notImage("it has no image data") }
         try setExtendedHeader(first)
         return canvas
     }
 
-    /// Whether the chunks from `start` on contain a picture or a frame of an animation.
+    /// Whether the chunks from `start` on contain an image or a frame of an animation.
     ///
-    /// A picture larger than the canvas is refused, as in decoders. So no file has more pixels than it states.
-    private mutating func hasPicture(on canvas: PixelSize, from start: Int64) throws -> Bool {
+    /// An image larger than the canvas is refused, as in decoders. So no file has more pixels than it states.
+    private mutating func hasImage(on canvas: PixelSize, from start: Int64) throws -> Bool {
         var offset = start
-        var hasPicture = false
+        var hasImage = false
         while end - offset >= 8 {
             let chunk = try chunk(at: offset)
-            if let size = try pictureSize(chunk) ?? frameSize(chunk) {
+            if let size = try imageSize(chunk) ?? frameSize(chunk) {
                 guard size.width <= canvas.width, size.height <= canvas.height else {
                     throw reader.notImage("an image in it is larger than its canvas")
                 }
-                hasPicture = true
+                hasImage = true
             }
             try notePart(chunk)
             offset = chunk.end
         }
         noteRest(from: offset)
-        return hasPicture
+        return hasImage
     }
 
     // MARK: Parts
@@ -130,7 +130,7 @@ struct WebPParser: ImagePartsParser {
         parts.replace(by: Array("EXIF".utf8) + Self.littleEndian(Int64(bytes.count)) + bytes)
     }
 
-    /// Keeps the header of a frame, which has 16 bytes, its transparency and its picture. The frame has a length, so its
+    /// Keeps the header of a frame, which has 16 bytes, its transparency and its image. The frame has a length, so its
     /// chunks are found before any is kept.
     private mutating func noteFrame(_ frame: Chunk) throws {
         let frameEnd = frame.content + frame.length
@@ -191,8 +191,8 @@ struct WebPParser: ImagePartsParser {
         return chunk
     }
 
-    /// The size of the picture in `chunk`; `nil` if it is another kind of chunk.
-    private mutating func pictureSize(_ chunk: Chunk) throws -> PixelSize? {
+    /// The size of the image in `chunk`; `nil` if it is another kind of chunk.
+    private mutating func imageSize(_ chunk: Chunk) throws -> PixelSize? {
         switch chunk.name {
         case "VP8 ": try lossySize(chunk)
         case "VP8L": try losslessSize(chunk)
@@ -202,10 +202,10 @@ struct WebPParser: ImagePartsParser {
 
     /// RFC 6386, 9.1: a frame tag (its lowest bit is 0 for a key frame), a start code, and 14 bits for each side.
     private mutating func lossySize(_ chunk: Chunk) throws -> PixelSize {
-        let isPicture =
+        let isImage =
             try chunk.length >= 10 && reader.uint8(at: chunk.content) & 1 == 0
             && reader.has([0x9D, 0x01, 0x2A], at: chunk.content + 3)
-        guard isPicture else { throw reader.notImage("its lossy image is not a key frame with a start code") }
+        guard isImage else { throw reader.notImage("its lossy image is not a key frame with a start code") }
         return try PixelSize(
             width: reader.uint16(at: chunk.content + 6) & 0x3FFF,
             height: reader.uint16(at: chunk.content + 8) & 0x3FFF

@@ -154,7 +154,7 @@ private actor ImageExport {
             try await write(to: folder)
             if let pages, let exported {
                 let mode = parts.configuration.fileMode
-                report.pages = try pages(ExportFolder(folder, pictures: exported, fileMode: mode))
+                report.pages = try pages(ExportFolder(folder, images: exported, fileMode: mode))
             }
             try folder.rename(ImageManifest.unfinishedName, to: ImageManifest.name)
             return report
@@ -272,9 +272,9 @@ private actor ImageExport {
 
     /// A name that no earlier image of the export has.
     private func name(for key: AvatarKey, _ format: ImageFormat, in folder: ImageFolder) -> String {
-        let name = PictureName.make(for: key, format: format)
+        let name = ImageFileName.make(for: key, format: format)
         return folder.has(name) || name == ImageManifest.name || name == ImageManifest.cardsName
-            ? PictureName.makeDistinct(for: key, format: format) : name
+            ? ImageFileName.makeDistinct(for: key, format: format) : name
     }
 
     /// Appends the file's line to the manifest, before the file is written.

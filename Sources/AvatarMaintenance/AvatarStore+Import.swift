@@ -205,8 +205,8 @@ private actor ImageImport {
         try Task.checkCancellation()
         report.found += 1
         do {
-            let picture = try ImportedImage(entry, in: folder, within: intake.limits, as: storageClass, named: names)
-            try await store(picture)
+            let image = try ImportedImage(entry, in: folder, within: intake.limits, as: storageClass, named: names)
+            try await store(image)
         } catch let error as AvatarStoreError where Self.concernsOneFile(error) {
             report.add(
                 .init(file: entry.file, kind: error.failure ?? .badRecord, message: "\(entry.file): \(error.message)")
@@ -220,28 +220,28 @@ private actor ImageImport {
     }
 
     /// Stores one image, unless the store has it already.
-    private func store(_ picture: ImportedImage) async throws {
-        if let other = files[picture.key] {
-            throw AvatarStoreError(.invalidKey, "\(other) has the same key, \(picture.key).", failure: .badRecord)
+    private func store(_ image: ImportedImage) async throws {
+        if let other = files[image.key] {
+            throw AvatarStoreError(.invalidKey, "\(other) has the same key, \(image.key).", failure: .badRecord)
         }
-        let isChosen = picture.key.isOwnImage && !picture.key.isContactPhoto
-        if !isChosen, try parts.index.isIgnored(picture.sha256) {
-            throw AvatarStoreError.ignoredPicture(picture.key)
+        let isChosen = image.key.isOwnImage && !image.key.isContactPhoto
+        if !isChosen, try parts.index.isIgnored(image.sha256) {
+            throw AvatarStoreError.ignoredImage(image.key)
         }
-        let present = try parts.index.entry(for: picture.key)
-        _ = try intake.inspect(ByteArraySource(picture.bytes))
+        let present = try parts.index.entry(for: image.key)
+        _ = try intake.inspect(ByteArraySource(image.bytes))
         // A file that is refused leaves its key to another one.
-        files[picture.key] = picture.file
+        files[image.key] = image.file
         let isStored = try present?.file.map(parts.roots.contains) ?? false
         // A stored image of a URL came from its origin, which is worth more than the copy in the folder.
-        let isDamaged = try isStored && present?.sha256 == picture.sha256 && present.map(isDamaged) == true
-        if isStored, !isDamaged, present?.sha256 == picture.sha256 || picture.sourceURL != nil {
+        let isDamaged = try isStored && present?.sha256 == image.sha256 && present.map(isDamaged) == true
+        if isStored, !isDamaged, present?.sha256 == image.sha256 || image.sourceURL != nil {
             report.unchanged += 1
             return
         }
-        if !isPreview { try await commit(picture) }
+        if !isPreview { try await commit(image) }
         if present?.file != nil { report.replaced += 1 } else { report.stored += 1 }
-        report.bytes += picture.bytes.count
+        report.bytes += image.bytes.count
     }
 
     /// Whether the stored file's bytes differ from the index.
@@ -251,15 +251,15 @@ private actor ImageImport {
     }
 
     /// Stages and commits one image.
-    private func commit(_ picture: ImportedImage) async throws {
+    private func commit(_ image: ImportedImage) async throws {
         try await parts.commit(
-            picture.bytes,
-            for: picture.key,
-            from: picture.sourceURL,
-            host: picture.host,
-            validation: picture.sourceURL == nil ? nil : .dueAt(parts.clock.now()),
-            owners: picture.owners,
-            in: picture.storageClass,
+            image.bytes,
+            for: image.key,
+            from: image.sourceURL,
+            host: image.host,
+            validation: image.sourceURL == nil ? nil : .dueAt(parts.clock.now()),
+            owners: image.owners,
+            in: image.storageClass,
             checkedBy: intake
         )
     }
@@ -289,7 +289,7 @@ private struct ImportedImage {
         file = entry.file
         bytes = try Self.read(entry.file, in: folder, limit: limits.maximumImageBytes)
         sha256 = ContentDigest.sha256(bytes)
-        let name = PictureName.imageName(ofFile: entry.file)
+        let name = ImageFileName.imageName(ofFile: entry.file)
         let isOfContact = entry.key == nil && names == .contact
         key =
             try entry.key.map { try AvatarKey(parsing: $0) }

@@ -119,7 +119,7 @@ private actor ImageMirror {
         if options.isDryRun {
             let folder = try ImageFolder.ofExport(directory, fileMode: nil)
             try readManifests(of: folder)
-            try await writePictures(to: folder)
+            try await writeImages(to: folder)
             if let folder { try deleteOthers(in: folder) }
             return report
         }
@@ -129,7 +129,7 @@ private actor ImageMirror {
         folder.remove(Self.unfinishedFile)
         folder.remove(Self.newManifest)
         try folder.append([], to: Self.newManifest, at: 0, mode: mode)
-        try await writePictures(to: folder)
+        try await writeImages(to: folder)
         try deleteOthers(in: folder)
         if manifestBytes == 0 { try noteNaming(in: folder) }
         try folder.rename(Self.newManifest, to: Self.manifest)
@@ -140,10 +140,10 @@ private actor ImageMirror {
     /// Writes all images.
     ///
     /// - Parameter folder: `nil` in the dry run for a folder that does not exist.
-    private func writePictures(to folder: ImageFolder?) async throws {
-        try await forEachPicture { picture in
+    private func writeImages(to folder: ImageFolder?) async throws {
+        try await forEachWanted { wanted in
             try Task.checkCancellation()
-            try await write(picture, to: folder)
+            try await write(wanted, to: folder)
             let done = report.written + report.unchanged
             let failed = report.missing + report.blocked
             progress(WorkProgress(.exporting, .files, done: done, of: nil, failed: failed, bytes: report.bytes))
@@ -180,7 +180,7 @@ private actor ImageMirror {
 
     // MARK: The images
 
-    private func forEachPicture(_ body: (Wanted) async throws -> Void) async throws {
+    private func forEachWanted(_ body: (Wanted) async throws -> Void) async throws {
         if report.names == .keys { return try await forEachImage(body) }
         if let contact = query.contact {
             if let wanted = try index.contact(contact).flatMap(wanted) { try await body(wanted) }
@@ -203,7 +203,7 @@ private actor ImageMirror {
         repeat {
             let page = try index.list(query.withSortName)
             for item in page.items where item.localFile != nil {
-                let (key, title) = (item.key, PictureName.title(of: item.key))
+                let (key, title) = (item.key, ImageFileName.title(of: item.key))
                 try await body(Wanted(key: key, title: title, identity: key.rawValue, owners: item.contacts))
             }
             query.after = page.next
@@ -220,23 +220,23 @@ private actor ImageMirror {
         return Wanted(key: key, title: title, identity: contact.id, owners: [contact.id])
     }
 
-    private func name(of picture: Wanted, _ mediaType: String) -> String {
+    private func name(of wanted: Wanted, _ mediaType: String) -> String {
         let format = ImageFormat(rawValue: mediaType)
         // An id that is a file name as it stands is the name of no other id.
-        return report.names == .ids && PictureName.isExact(picture.title, format: format)
-            ? PictureName.make(title: picture.title, format: format)
-            : PictureName.makeDistinct(title: picture.title, identity: picture.identity, format: format)
+        return report.names == .ids && ImageFileName.isExact(wanted.title, format: format)
+            ? ImageFileName.make(title: wanted.title, format: format)
+            : ImageFileName.makeDistinct(title: wanted.title, identity: wanted.identity, format: format)
     }
 
     // MARK: Writing
 
     /// Writes one image, unless the folder has it.
-    private func write(_ picture: Wanted, to folder: ImageFolder?) async throws {
-        guard let entry = try index.entry(for: picture.key), let file = entry.file else {
-            return try keepEarlierFile(of: picture, in: folder)
+    private func write(_ wanted: Wanted, to folder: ImageFolder?) async throws {
+        guard let entry = try index.entry(for: wanted.key), let file = entry.file else {
+            return try keepEarlierFile(of: wanted, in: folder)
         }
         let original = Hexadecimal.text(entry.sha256 ?? [])
-        if let old = unchanged(picture, original: original, mediaType: file.mediaType, in: folder) {
+        if let old = unchanged(wanted, original: original, mediaType: file.mediaType, in: folder) {
             if !options.isDryRun { try folder?.setMode(mode, of: old.file) }
             names.insert(old.file)
             report.unchanged += 1
@@ -244,16 +244,16 @@ private actor ImageMirror {
         }
         let image: OutgoingImage
         switch try await OutgoingImage.find(
-            picture.key,
+            wanted.key,
             as: options.rendition,
             withoutMetadata: options.withoutMetadata,
             fetching
         ) {
         case .image(let found): image = found
         case .withheld: return report.withheld += 1
-        case .missing: return try keepEarlierFile(of: picture, in: folder)
+        case .missing: return try keepEarlierFile(of: wanted, in: folder)
         }
-        let name = name(of: picture, image.mediaType)
+        let name = name(of: wanted, image.mediaType)
         guard names.insert(name).inserted, isFree(name, in: folder) else { return report.block(name) }
         written.insert(name)
         if image.lacksRendition { report.originals += 1 }
@@ -261,7 +261,7 @@ private actor ImageMirror {
         report.bytes += image.bytes.count
         if options.isDryRun { report.filesToWrite.append(name) }
         guard !options.isDryRun, let folder else { return }
-        var line = image.line(name, owners: picture.owners)
+        var line = image.line(name, owners: wanted.owners)
         line.modified = time
         line.rendition = options.rendition.map { "\($0)" }
         line.withoutMetadata = options.withoutMetadata ? true : nil
@@ -272,9 +272,9 @@ private actor ImageMirror {
     }
 
     /// Counts a missing image. Its file of an earlier run is better than none, unless the image was removed or is ignored.
-    private func keepEarlierFile(of picture: Wanted, in folder: ImageFolder?) throws {
+    private func keepEarlierFile(of wanted: Wanted, in folder: ImageFolder?) throws {
         report.missing += 1
-        guard let entry = try index.entry(for: picture.key),
+        guard let entry = try index.entry(for: wanted.key),
             entry.file != nil || entry.absence == .evicted || entry.absence == .missing
         else { return }
         if namesBySubject == nil {
@@ -282,7 +282,7 @@ private actor ImageMirror {
                 Subject(key: known[$0]?.key, owners: known[$0]?.owners)
             }
         }
-        let subject = Subject(key: picture.key.rawValue, owners: picture.owners)
+        let subject = Subject(key: wanted.key.rawValue, owners: wanted.owners)
         for name in namesBySubject?[subject] ?? [] {
             // This run may have written another image under the name.
             guard let old = known[name], old.key == subject.key, old.owners == subject.owners else { continue }
@@ -299,7 +299,7 @@ private actor ImageMirror {
 
     /// The line of the file that shows this image already; `nil` without such a file.
     private func unchanged(
-        _ picture: Wanted,
+        _ wanted: Wanted,
         original: String,
         mediaType: String,
         in folder: ImageFolder?
@@ -309,8 +309,8 @@ private actor ImageMirror {
         let isAsStored = options.rendition == nil && !options.withoutMetadata
         let types = isAsStored ? [mediaType] : [mediaType, "image/jpeg", "image/png", "image/webp"]
         for type in types {
-            guard let line = known[name(of: picture, type)], line.key == picture.key.rawValue,
-                line.owners == picture.owners, line.original ?? line.sha256 == original,
+            guard let line = known[name(of: wanted, type)], line.key == wanted.key.rawValue,
+                line.owners == wanted.owners, line.original ?? line.sha256 == original,
                 line.rendition == options.rendition.map({ "\($0)" }),
                 (line.withoutMetadata ?? false) == options.withoutMetadata, isOwn(line.file, in: folder)
             else { continue }

@@ -65,12 +65,12 @@ extension AvatarStore {
         let found = try index.sharedImages(minimum: minimum, after: last.map(Self.position), limit: limit)
         let end = found.count == limit ? found.last : nil
         return SharedImagePage(
-            images: found.compactMap { record in record.file.map { picture(record, $0) } },
+            images: found.compactMap { record in record.file.map { image(record, $0) } },
             next: end.map { "\($0.contacts) \(Hexadecimal.text($0.sha256))" }
         )
     }
 
-    private func picture(_ record: SharedRecord, _ file: FileRecord) -> SharedImage {
+    private func image(_ record: SharedRecord, _ file: FileRecord) -> SharedImage {
         SharedImage(
             digest: Hexadecimal.text(record.sha256),
             contacts: record.contacts,

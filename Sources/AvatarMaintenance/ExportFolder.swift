@@ -47,13 +47,13 @@ extension ImageFolder {
 /// The folder of an export, for the pages beside the images.
 package struct ExportFolder {
     private let folder: ImageFolder
-    private let pictures: ExportedImages
+    private let images: ExportedImages
     private let fileMode: UInt32
     private let pages: ImageFolder
 
     /// Makes the folder of the pages.
-    init(_ folder: ImageFolder, pictures: ExportedImages, fileMode: UInt32) throws {
-        (self.folder, self.pictures, self.fileMode) = (folder, pictures, fileMode)
+    init(_ folder: ImageFolder, images: ExportedImages, fileMode: UInt32) throws {
+        (self.folder, self.images, self.fileMode) = (folder, images, fileMode)
         pages = try folder.makeFolder(ImageManifest.pageFolderName, fileMode: fileMode)
     }
 
@@ -64,7 +64,7 @@ package struct ExportFolder {
 
     /// The exported image of `key`; `nil` if it is not in the folder.
     package func image(of key: AvatarKey) throws -> ImageManifest.Entry? {
-        try pictures.line(of: key, in: folder)
+        try images.line(of: key, in: folder)
     }
 
     /// Writes the first page.

@@ -15,7 +15,7 @@ public struct SharedTierCheck: Sendable {
     public var grace = Duration.seconds(150)
 
     /// The largest object that is read.
-    private static let largestPicture = 256 << 20
+    private static let largestImage = 256 << 20
 
     /// A check of `tier`.
     public init(_ tier: any SharedTier) {
@@ -30,7 +30,7 @@ public struct SharedTierCheck: Sendable {
     /// - Throws: `SharedTierError`; `CancellationError`.
     public func run(repair: Bool = false) async throws -> SharedTierReport {
         var report = SharedTierReport()
-        var bytes = try await pictures(&report)
+        var bytes = try await images(&report)
         var claims: Set<String> = []
         try await forEachKey(TierLayout.claims) { claims.insert($0) }
         report.claims = claims.count
@@ -70,7 +70,7 @@ public struct SharedTierCheck: Sendable {
         case named, unnamed
     }
 
-    private func pictures(_ report: inout SharedTierReport) async throws -> [Digest: Use] {
+    private func images(_ report: inout SharedTierReport) async throws -> [Digest: Use] {
         var bytes: [Digest: Use] = [:]
         var foreign: [String] = []
         try await forEachKey(TierLayout.allBytes) { key in
@@ -158,7 +158,7 @@ public struct SharedTierCheck: Sendable {
 
     private func sample(
         _ records: [String],
-        _ pictures: [Digest],
+        _ images: [Digest],
         _ report: inout SharedTierReport,
         repair: Bool
     ) async throws {
@@ -171,9 +171,9 @@ public struct SharedTierCheck: Sendable {
             if repair { try await tier.delete(key) }
             report.add(.damagedRecord, key, isRepaired: repair)
         }
-        for digest in pictures.shuffled().prefix(sampleSize).map(\.bytes) {
+        for digest in images.shuffled().prefix(sampleSize).map(\.bytes) {
             let key = TierLayout.bytes(digest)
-            guard let object = try await object(key, Self.largestPicture) else { continue }
+            guard let object = try await object(key, Self.largestImage) else { continue }
             report.sampled += 1
             guard ContentDigest.sha256(object) != digest else { continue }
             if repair { try await tier.delete(key) }

@@ -1,16 +1,16 @@
 extension ThumbHash {
-    /// The blurred picture as a PNG file of 3 to 5 kB. Images without transparent parts have no alpha channel.
+    /// The blurred image as a PNG file of 3 to 5 kB. Images without transparent parts have no alpha channel.
     public var png: [UInt8] {
-        let picture = picture
+        let image = image
         let channels = hasAlpha ? 4 : 3
         var rows: [UInt8] = []
-        rows.reserveCapacity(picture.height * (1 + channels * picture.width))
-        for pixel in 0..<(picture.width * picture.height) {
+        rows.reserveCapacity(image.height * (1 + channels * image.width))
+        for pixel in 0..<(image.width * image.height) {
             // Each row begins with its filter type: 0, none.
-            if pixel % picture.width == 0 { rows.append(0) }
-            rows += picture.rgba[(4 * pixel)..<(4 * pixel + channels)]
+            if pixel % image.width == 0 { rows.append(0) }
+            rows += image.rgba[(4 * pixel)..<(4 * pixel + channels)]
         }
-        var header = Self.bigEndian(UInt32(picture.width)) + Self.bigEndian(UInt32(picture.height))
+        var header = Self.bigEndian(UInt32(image.width)) + Self.bigEndian(UInt32(image.height))
         header += [8, hasAlpha ? 6 : 2, 0, 0, 0]
         return [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + Self.chunk("IHDR", header)
             + Self.chunk("IDAT", Self.stored(rows)) + Self.chunk("IEND", [])

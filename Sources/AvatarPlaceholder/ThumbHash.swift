@@ -6,15 +6,15 @@ import Musl
 import Darwin
 #endif
 
-/// A ThumbHash: a blurred stand-in for a picture in 5 to 25 bytes, by the algorithm of Evan Wallace
+/// A ThumbHash: a blurred stand-in for an image in 5 to 25 bytes, by the algorithm of Evan Wallace
 /// (https://evanw.github.io/thumbhash/).
 ///
 /// ```swift
 /// if let bytes = image.thumbHash, let hash = ThumbHash(bytes) { show(hash.png) }
 /// ```
 public struct ThumbHash: Hashable, Sendable {
-    /// A small picture in memory.
-    public struct Picture: Hashable, Sendable {
+    /// A small image in memory.
+    public struct Image: Hashable, Sendable {
         /// The width in pixels, at most 32.
         public let width: Int
         /// The height in pixels, at most 32.
@@ -23,12 +23,12 @@ public struct ThumbHash: Hashable, Sendable {
         public let rgba: [UInt8]
     }
 
-    /// The side of the picture in pixels.
+    /// The side of the image in pixels.
     static let side = 32
 
     /// The bytes of the hash, 5 to 25 of them.
     public let bytes: [UInt8]
-    /// Whether the picture has transparent parts.
+    /// Whether the image has transparent parts.
     public var hasAlpha: Bool { head >> 23 != 0 }
 
     /// The hash with these bytes; `nil` if they are not a ThumbHash. The header determines the exact length, 5 to 25 bytes.
@@ -38,7 +38,7 @@ public struct ThumbHash: Hashable, Sendable {
         guard shape & 7 > 0, bytes.count == byteCount else { return nil }
     }
 
-    /// The mean colour of the picture as CSS, such as `#a1b2c3`, without its alpha.
+    /// The mean colour of the image as CSS, such as `#a1b2c3`, without its alpha.
     public var averageColour: String {
         let rgb = Self.rgb(light: lightMean, yellowBlue: yellowBlueMean, redGreen: redGreenMean)
         return "#" + rgb.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
@@ -51,7 +51,7 @@ public struct ThumbHash: Hashable, Sendable {
     private var lightMean: Double { Double(head & 63) / 63 }
     private var yellowBlueMean: Double { Double(head >> 6 & 63) / 31.5 - 1 }
     private var redGreenMean: Double { Double(head >> 12 & 63) / 31.5 - 1 }
-    /// The numbers of waves of the luminance, which determine the aspect ratio of the picture.
+    /// The numbers of waves of the luminance, which determine the aspect ratio of the image.
     private var waves: (across: Int, down: Int) {
         let most = hasAlpha ? 5 : 7
         return shape >> 15 != 0 ? (most, shape & 7) : (shape & 7, most)
@@ -74,10 +74,10 @@ public struct ThumbHash: Hashable, Sendable {
     /// The length in bytes, from the header.
     private var byteCount: Int { start + (channels.map(\.waves.count).reduce(0, +) + 1) / 2 }
 
-    // MARK: Picture
+    // MARK: Image
 
-    /// The blurred picture, 32 pixels on its longer side.
-    public var picture: Picture {
+    /// The blurred image, 32 pixels on its longer side.
+    public var image: Image {
         let (across, down) = waves
         let width = across > down ? Self.side : Self.shorterSide(across, of: down)
         let height = across > down ? Self.shorterSide(down, of: across) : Self.side
@@ -94,10 +94,10 @@ public struct ThumbHash: Hashable, Sendable {
             )
             rgba.append(Self.byte(alphaMean + (hasAlpha ? planes[3][pixel] : 0)))
         }
-        return Picture(width: width, height: height, rgba: rgba)
+        return Image(width: width, height: height, rgba: rgba)
     }
 
-    /// The shorter side of a picture, rounded.
+    /// The shorter side of an image, rounded.
     private static func shorterSide(_ short: Int, of long: Int) -> Int { (2 * side * short + long) / (2 * long) }
 
     /// The strengths of the channel's waves, from wave number `next` of the hash on.

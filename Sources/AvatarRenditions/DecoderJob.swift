@@ -21,7 +21,7 @@ final class DecoderJob: Sendable {
     private let descriptor: Int32
     private let state = Locked(State.new)
 
-    /// A rendition of the picture in `descriptor`.
+    /// A rendition of the image in `descriptor`.
     init(_ rendition: Rendition, request: [UInt8], descriptor: Int32) {
         (self.rendition, self.request, self.descriptor) = (rendition, request, descriptor)
     }

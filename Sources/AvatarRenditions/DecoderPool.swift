@@ -4,12 +4,12 @@ import CAvatarSystem
 
 /// Makes renditions in helper processes, which run the program `avatars-decoder` in a sandbox.
 ///
-/// A hostile picture may take over its decoder. On Linux the sandbox lets the helper read the picture, respond and allocate
+/// A hostile image may take over its decoder. On Linux the sandbox lets the helper read the image, respond and allocate
 /// memory, and nothing else. The pool kills a helper that breaks the protocol, or that takes more than two seconds of processor
-/// time or eight seconds in all for a picture. The next picture then gets a new helper. The pool checks all bytes from helpers.
+/// time or eight seconds in all for an image. The next image then gets a new helper. The pool checks all bytes from helpers.
 ///
-/// The first picture starts a helper. At most one helper runs per core; further pictures wait in their order. A helper ends
-/// after 1,000 pictures, after 30 idle seconds, and with the pool.
+/// The first image starts a helper. At most one helper runs per core; further images wait in their order. A helper ends
+/// after 1,000 images, after 30 idle seconds, and with the pool.
 public final class DecoderPool: RenditionMaker {
     private let workers: DecoderWorkers
 

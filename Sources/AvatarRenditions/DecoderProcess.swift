@@ -72,7 +72,7 @@ struct DecoderProcess: ~Copyable {
         }
     }
 
-    /// Sends the picture of `job` and waits for the response. Returns `nil` if the job was cancelled before.
+    /// Sends the image of `job` and waits for the response. Returns `nil` if the job was cancelled before.
     ///
     /// - Throws: `ConversationError`.
     borrowing func exchange(_ job: DecoderJob, within time: Duration) throws(ConversationError) -> (
@@ -121,7 +121,7 @@ struct DecoderProcess: ~Copyable {
     struct End {
         /// The end as the verb of a sentence.
         let verb: String
-        /// Whether another process or the system ended the helper, so that the picture is not to blame.
+        /// Whether another process or the system ended the helper, so that the image is not to blame.
         let isFromOutside: Bool
     }
 

@@ -3,7 +3,7 @@ import AvatarProviders
 
 /// The messages between this library and the helper. Integers are little-endian; the C side is in `CAvatarDecoder/Run.c`.
 ///
-/// All bytes from the helper are untrusted: a picture may have taken over its decoder.
+/// All bytes from the helper are untrusted: an image may have taken over its decoder.
 enum DecoderProtocol {
     /// The version of the protocol and of the decoders. The helper must have the same.
     static let version: UInt32 = 1
@@ -11,7 +11,7 @@ enum DecoderProtocol {
     static let helloSize = 12
     /// The length of the head of a response in bytes. The file follows.
     static let answerSize = 64
-    /// The limit on the length of a rendition in bytes, 8 MiB: more than any picture of 512 by 512 pixels needs.
+    /// The limit on the length of a rendition in bytes, 8 MiB: more than any image of 512 by 512 pixels needs.
     static let mostBytes = 8 << 20
     /// The limit on the length of a ThumbHash in bytes.
     static let mostHashBytes = 25

@@ -63,7 +63,7 @@ final class DecoderWorker: Sendable {
         }
     }
 
-    /// Serves jobs with one helper, from `first` on, until the helper fails, reaches its limit of pictures, or no job is left.
+    /// Serves jobs with one helper, from `first` on, until the helper fails, reaches its limit of images, or no job is left.
     /// Returns the next job, for another helper.
     private func serve(from first: DecoderJob) -> DecoderJob? {
         let process: DecoderProcess
@@ -74,10 +74,10 @@ final class DecoderWorker: Sendable {
             return workers.next(for: self)
         }
         var next: DecoderJob? = first
-        var left = workers.limits.pictures
+        var left = workers.limits.images
         while let job = next {
             do {
-                if let (answer, bytes) = try process.exchange(job, within: workers.limits.picture) {
+                if let (answer, bytes) = try process.exchange(job, within: workers.limits.image) {
                     job.finish(try RenditionCheck.result(answer, bytes, of: job.rendition))
                 }
             } catch {
@@ -103,7 +103,7 @@ final class DecoderWorker: Sendable {
         return nil
     }
 
-    /// - Parameter isFromOutside: whether the helper was ended from outside. That does not count against the picture.
+    /// - Parameter isFromOutside: whether the helper was ended from outside. That does not count against the image.
     private func fail(_ job: DecoderJob, _ failure: String, isFromOutside: Bool = false) {
         let sentence = "The decoder \(failure) while it decoded the image."
         let advice = " Another process ended it, or the system for lack of memory. Try again."

@@ -11,15 +11,15 @@ import Dispatch
 final class DecoderWorkers: Sendable {
     /// The limits of a helper.
     struct Limits: Sendable {
-        /// The limit on the processor time for a picture, which does not depend on other programs. The limit by the clock is
+        /// The limit on the processor time for an image, which does not depend on other programs. The limit by the clock is
         /// four times as long, because the machine may be busy. Default: 2 seconds.
-        var picture = Duration.seconds(2)
+        var image = Duration.seconds(2)
         /// The limit on the start of a helper, whose libraries the system may have to load first. Default: 5 seconds.
         var start = Duration.seconds(5)
         /// The time without a job after which a helper ends. Default: 30 seconds.
         var idle = DispatchTimeInterval.seconds(30)
-        /// The number of pictures after which a helper ends, in case a picture has taken it over. Default: 1,000.
-        var pictures = 1_000
+        /// The number of images after which a helper ends, in case an image has taken it over. Default: 1,000.
+        var images = 1_000
     }
 
     private struct State {

@@ -2,7 +2,7 @@ import AvatarCore
 import AvatarImages
 import AvatarProviders
 
-/// Checks the renditions that helpers return, because a picture may have taken over its decoder.
+/// Checks the renditions that helpers return, because an image may have taken over its decoder.
 enum RenditionCheck {
     /// The rendition in a response, or the reason why it was not made.
     ///
@@ -14,18 +14,18 @@ enum RenditionCheck {
     ) throws(ConversationError) -> Result<MadeRendition, any Error> {
         if let refusal = answer.refusal { return .failure(refusal) }
         guard bytes.count <= rendition.maxBytes ?? .max, !answer.thumbHash.isEmpty,
-            let picture = description(of: bytes),
-            picture.format == format(of: rendition),
-            picture.width == answer.width, picture.height == answer.height,
-            max(picture.width, picture.height) <= rendition.size,
-            rendition.fit == .inside || picture.width == picture.height
+            let image = description(of: bytes),
+            image.format == format(of: rendition),
+            image.width == answer.width, image.height == answer.height,
+            max(image.width, image.height) <= rendition.size,
+            rendition.fit == .inside || image.width == image.height
         else { throw .garbage }
         return .success(
             MadeRendition(
                 bytes: bytes,
-                mediaType: picture.format.mediaType,
-                width: picture.width,
-                height: picture.height,
+                mediaType: image.format.mediaType,
+                width: image.width,
+                height: image.height,
                 thumbHash: answer.thumbHash
             )
         )

@@ -160,7 +160,7 @@ extension AvatarStore {
     /// The first contacts besides `contact` that use the image of `key`, or another one with equal bytes.
     ///
     /// - Throws: an error of the index.
-    package func contacts(sharingPictureOf key: AvatarKey, besides contact: String, limit: Int) throws -> [String] {
+    package func contacts(sharingImageOf key: AvatarKey, besides contact: String, limit: Int) throws -> [String] {
         try index.contacts(sharing: key, besides: contact, limit: limit)
     }
 

@@ -64,7 +64,7 @@ extension AvatarStore {
     /// - Returns: `nil` if the contact has no image in the index. The file may still be missing: `open(_:)` tells.
     /// - Throws: an error of the index.
     public func image(of contact: String) throws -> StoredImage? {
-        try picture { try index.image(of: contact) }
+        try imageFound { try index.image(of: contact) }
     }
 
     /// The stored image whose bytes have the SHA-256 `sha256`, as `image(of:)`.
@@ -74,7 +74,7 @@ extension AvatarStore {
     /// - Throws: an error of the index.
     package func image(withDigest sha256: String) throws -> StoredImage? {
         guard let digest = Hexadecimal.bytes(sha256), digest.count == 32 else { return nil }
-        return try picture { try index.image(withDigest: digest) }
+        return try imageFound { try index.image(withDigest: digest) }
     }
 
     /// The stored image of a contact with the e-mail address that has the digest `digest`, as `image(of:)`. If several
@@ -88,7 +88,7 @@ extension AvatarStore {
     /// - Throws: an error of the index.
     package func image(withAddressDigest digest: String) throws -> StoredImage? {
         guard let digest = Hexadecimal.bytes(digest), digest.count == 16 || digest.count == 32 else { return nil }
-        return try picture { try index.image(withAddress: digest) }
+        return try imageFound { try index.image(withAddress: digest) }
     }
 
     /// Opens the file of `image`, and counts that as a use.
@@ -109,7 +109,7 @@ extension AvatarStore {
     ///
     /// A writer may replace the image between the two reads, so that they disagree. Each replacement is a commit, so a few
     /// looks suffice; after them the last hit is passed over rather than named by another image's digest.
-    func picture(_ look: () throws -> ImageRecord?) throws -> StoredImage? {
+    func imageFound(by look: () throws -> ImageRecord?) throws -> StoredImage? {
         for _ in 0..<8 {
             guard let found = try look() else { return nil }
             guard let hit = try index.hit(for: found.key), hit.file.id == found.fileID else { continue }

@@ -43,14 +43,14 @@ extension AvatarStore {
     /// - Returns: `nil` if it is not known whether the image has metadata, or the copy is not made yet.
     ///   `removingMetadata(from:)` makes it.
     /// - Throws: an error of the index.
-    package func storedWithoutMetadata(_ picture: StoredImage) throws -> StoredImage? {
-        guard let hasMetadata = picture.hasMetadata else { return nil }
-        guard hasMetadata else { return picture }
-        guard picture.canLoseMetadata else { return try rendition(MetadataRemoval.largest, of: picture) }
-        guard let hit = try index.hit(for: picture.key, rendition: MetadataRemoval.spec, of: picture.hit.file.id),
+    package func storedWithoutMetadata(_ image: StoredImage) throws -> StoredImage? {
+        guard let hasMetadata = image.hasMetadata else { return nil }
+        guard hasMetadata else { return image }
+        guard image.canLoseMetadata else { return try rendition(MetadataRemoval.largest, of: image) }
+        guard let hit = try index.hit(for: image.key, rendition: MetadataRemoval.spec, of: image.hit.file.id),
             try roots.contains(hit.file)
         else { return nil }
-        return try self.picture(hit, of: picture, isCopy: true)
+        return try self.image(hit, of: image, isCopy: true)
     }
 
     /// The image without its metadata. The copy is made if necessary, and kept like a rendition: under their share of the
@@ -58,14 +58,14 @@ extension AvatarStore {
     ///
     /// - Returns: `nil` if the file of the image is missing. Then look it up again.
     /// - Throws: an error of the index or the disk; `CancellationError` if the task is cancelled.
-    package func removingMetadata(from picture: StoredImage) async throws -> ImageWithoutMetadata? {
-        switch try await MetadataRemoval(of: picture.hit, picture.key, fetching).run() {
-        case .unneeded: return .stored(picture)
+    package func removingMetadata(from image: StoredImage) async throws -> ImageWithoutMetadata? {
+        switch try await MetadataRemoval(of: image.hit, image.key, fetching).run() {
+        case .unneeded: return .stored(image)
         case .stored(let hit):
-            return try self.picture(hit, of: picture, isCopy: true).map(ImageWithoutMetadata.stored)
-        case .view(let view): return .open(try open(picture, as: view))
+            return try self.image(hit, of: image, isCopy: true).map(ImageWithoutMetadata.stored)
+        case .view(let view): return .open(try open(image, as: view))
         case .none:
-            let rendition = try await makeRendition(MetadataRemoval.largest, of: picture)
+            let rendition = try await makeRendition(MetadataRemoval.largest, of: image)
             return rendition.map(ImageWithoutMetadata.stored) ?? ImageWithoutMetadata.none
         case .lost: return nil
         }
@@ -79,7 +79,7 @@ extension AvatarStore {
     /// - Throws: an error of the index.
     package func image(withDigestOfCopy sha256: String) throws -> StoredImage? {
         guard let digest = Hexadecimal.bytes(sha256), digest.count == 32 else { return nil }
-        return try picture { try index.image(withRendition: MetadataRemoval.spec, ofDigest: digest) }
+        return try imageFound { try index.image(withRendition: MetadataRemoval.spec, ofDigest: digest) }
     }
 
     /// The file of the image of `address` without its metadata, made and stored if necessary. Sends no request, and counts
@@ -124,8 +124,8 @@ extension AvatarStore {
         return file
     }
 
-    /// `picture` without its metadata, opened, with the digest of what is left.
-    private func open(_ picture: StoredImage, as view: StrippedImage<OpenFile>) throws -> OpenImage {
+    /// `image` without its metadata, opened, with the digest of what is left.
+    private func open(_ image: StoredImage, as view: StrippedImage<OpenFile>) throws -> OpenImage {
         var digest = SHA256()
         var offset = 0
         while offset < view.byteCount {
@@ -134,13 +134,13 @@ extension AvatarStore {
             digest.update(bytes)
             offset += bytes.count
         }
-        accesses.record(picture.hit, at: clock.now())
+        accesses.record(image.hit, at: clock.now())
         let stripped = StoredImage(
-            key: picture.key,
+            key: image.key,
             sha256: Hexadecimal.text(digest.finalize()),
-            published: picture.published,
+            published: image.published,
             hasMetadata: false,
-            hit: picture.hit,
+            hit: image.hit,
             original: nil,
             viewByteCount: view.byteCount
         )

@@ -40,35 +40,35 @@ extension AvatarStore {
 // MARK: Renditions of images
 
 extension AvatarStore {
-    /// The stored rendition of `picture`. Decodes nothing, does not wait for writers, and does not count as a use; `open(_:)`
+    /// The stored rendition of `image`. Decodes nothing, does not wait for writers, and does not count as a use; `open(_:)`
     /// does.
     ///
     /// - Returns: `nil` if the rendition is not made yet, or its file is missing.
     /// - Throws: an error of the index.
-    package func rendition(_ rendition: Rendition, of picture: StoredImage) throws -> StoredImage? {
-        let spec = rendition.resolved(of: picture.hit.file).spec
-        guard let hit = try index.hit(for: picture.key, rendition: spec, of: picture.hit.file.id),
+    package func rendition(_ rendition: Rendition, of image: StoredImage) throws -> StoredImage? {
+        let spec = rendition.resolved(of: image.hit.file).spec
+        guard let hit = try index.hit(for: image.key, rendition: spec, of: image.hit.file.id),
             try roots.contains(hit.file)
         else { return nil }
-        return try self.picture(hit, of: picture)
+        return try self.image(hit, of: image)
     }
 
-    /// The rendition of `picture`, made and stored if necessary. Making one usually takes milliseconds.
+    /// The rendition of `image`, made and stored if necessary. Making one usually takes milliseconds.
     ///
     /// - Parameter rendition: the rendition to make.
     /// - Parameter image: the original.
     /// - Returns: `nil` if the image cannot be decoded, or the rendition cannot be stored. Use the original then.
     /// - Throws: `imageRefused` if no quality and size fits `Rendition.maxBytes`; an error of the index or the disk;
     ///   `CancellationError` if the task is cancelled.
-    package func makeRendition(_ rendition: Rendition, of picture: StoredImage) async throws -> StoredImage? {
-        let resolved = rendition.resolved(of: picture.hit.file)
-        let outcome = try await RenditionWork(resolved, of: picture.hit, picture.key, fetching).run()
+    package func makeRendition(_ rendition: Rendition, of image: StoredImage) async throws -> StoredImage? {
+        let resolved = rendition.resolved(of: image.hit.file)
+        let outcome = try await RenditionWork(resolved, of: image.hit, image.key, fetching).run()
         guard case .stored(let hit) = outcome else { return nil }
-        return try self.picture(hit, of: picture)
+        return try self.image(hit, of: image)
     }
 
     /// The rendition or the copy with this hit as an image.
-    func picture(_ hit: IndexHit, of original: StoredImage, isCopy: Bool = false) throws -> StoredImage? {
+    func image(_ hit: IndexHit, of original: StoredImage, isCopy: Bool = false) throws -> StoredImage? {
         guard let digest = try index.digest(ofFile: hit.file.id) else { return nil }
         return StoredImage(
             key: original.key,

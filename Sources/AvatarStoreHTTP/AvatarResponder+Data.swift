@@ -43,7 +43,7 @@ extension AvatarResponder {
                 key = contact.key?.description
                 image = contact.key.map { digests[$0] }
                 state = contact.state?.rawValue
-                picture = AvatarResponder.picturePath(contact.id)
+                picture = AvatarResponder.contactImagePath(contact.id)
                 sources = contact.sources.map(AvatarResponder.sourceName)
             }
 

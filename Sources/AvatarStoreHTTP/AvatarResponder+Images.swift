@@ -67,8 +67,8 @@ extension AvatarResponder {
             as: wish.rendition,
             addressedBy: parts[0],
             with: {
-                let picture = try store.image(withDigest: parts[0]) ?? store.image(withDigestOfCopy: parts[0])
-                return picture?.fileExtension == parts[1] ? picture : nil
+                let image = try store.image(withDigest: parts[0]) ?? store.image(withDigestOfCopy: parts[0])
+                return image?.fileExtension == parts[1] ? image : nil
             },
             fields: { _, isAsAsked in
                 // The rendition may be made later.
@@ -92,9 +92,9 @@ extension AvatarResponder {
         .problem(.notFound, "The image has metadata, and this server sends none.", reason: "metadata")
     }
 
-    /// The path of the bytes of `picture`, which stays the same as long as they do.
-    static func imagePath(_ picture: StoredImage) -> String {
-        "/images/\(picture.sha256).\(picture.fileExtension)"
+    /// The path of the bytes of `image`, which stays the same as long as they do.
+    static func imagePath(_ image: StoredImage) -> String {
+        "/images/\(image.sha256).\(image.fileExtension)"
     }
 
     /// The result of a look for an image.
@@ -180,7 +180,7 @@ extension AvatarResponder {
             guard original.hasMetadata == nil, try withoutMetadata(original)?.sent.sha256 == digest else { return nil }
             return try given(original, as: rendition)
         }
-        if let rendition, case let made = try picture(original, as: rendition), made.isRendition {
+        if let rendition, case let made = try rendered(original, as: rendition), made.isRendition {
             let copy = try store.storedWithoutMetadata(original)
             return GivenImage(original: original, sent: made, addressed: copy?.isRendition == false ? copy : nil)
         }
@@ -189,7 +189,7 @@ extension AvatarResponder {
 
     /// The image to send for `original`, which may be sent as it is.
     private func given(_ original: StoredImage, as rendition: Rendition?) throws -> GivenImage {
-        let sent = try rendition.map { try picture(original, as: $0) } ?? original
+        let sent = try rendition.map { try rendered(original, as: $0) } ?? original
         return GivenImage(original: original, sent: sent, addressed: original)
     }
 
@@ -201,7 +201,7 @@ extension AvatarResponder {
             return GivenImage(original: original, sent: stored, addressed: stored.isRendition ? nil : stored)
         }
         guard let prepared, prepared.original == original.sha256 else {
-            throw PreparationNeeded(kind: .withoutMetadata, picture: original)
+            throw PreparationNeeded(kind: .withoutMetadata, original: original)
         }
         return switch prepared.image {
         case .stored(let image):
@@ -212,28 +212,28 @@ extension AvatarResponder {
     }
 
     /// The rendition of `original`, or `original` if the rendition cannot be made.
-    private func picture(_ original: StoredImage, as rendition: Rendition) throws -> StoredImage {
+    private func rendered(_ original: StoredImage, as rendition: Rendition) throws -> StoredImage {
         if let made = try store.rendition(rendition, of: original) { return made }
         guard givesOriginals || store.configuration.renditions == nil else {
-            throw PreparationNeeded(kind: .rendition(rendition), picture: original)
+            throw PreparationNeeded(kind: .rendition(rendition), original: original)
         }
         return original
     }
 
-    /// The status and the fields of a part of `picture`.
-    private func head(_ part: Conditions.Part, of picture: StoredImage, _ fields: HTTPFields) -> HTTPResponse {
+    /// The status and the fields of a part of `image`.
+    private func head(_ part: Conditions.Part, of image: StoredImage, _ fields: HTTPFields) -> HTTPResponse {
         var fields = fields
         switch part {
         case .whole:
-            fields[.contentLength] = "\(picture.sizeBytes)"
+            fields[.contentLength] = "\(image.sizeBytes)"
             return HTTPResponse(status: .ok, headerFields: fields)
         case .range(let range):
             fields[.contentLength] = "\(range.count)"
-            fields[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(picture.sizeBytes)"
+            fields[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(image.sizeBytes)"
             return HTTPResponse(status: .partialContent, headerFields: fields)
         case .unsatisfiable:
             fields[.contentLength] = "0"
-            fields[.contentRange] = "bytes */\(picture.sizeBytes)"
+            fields[.contentRange] = "bytes */\(image.sizeBytes)"
             fields[.contentType] = nil
             return HTTPResponse(status: .rangeNotSatisfiable, headerFields: fields)
         }

@@ -46,7 +46,7 @@ extension AvatarResponder {
         let isAll = after == nil && page.next == nil && !page.contacts.isEmpty
         return GalleryPage(
             frame: frame(request),
-            contacts: page.contacts.map { PageContact($0, pictureSize: 192) },
+            contacts: page.contacts.map { PageContact($0, imageSize: 192) },
             query: query,
             isContinued: after != nil,
             links: page.contacts.isEmpty ? [] : links,
@@ -65,7 +65,7 @@ extension AvatarResponder {
         guard !page.contacts.isEmpty else { return gallery }
         var previous: Unicode.Scalar?
         gallery.contacts = page.contacts.map { contact in
-            var card = PageContact(contact, pictureSize: 192)
+            var card = PageContact(contact, imageSize: 192)
             let first = AvatarStore.sortName(of: card.label).unicodeScalars.first
             if pages > 1, let first, first != previous { card.anchor = Self.anchor(first) }
             previous = first
@@ -126,13 +126,13 @@ extension AvatarResponder {
         }
         let details = try contact.key.flatMap { try store.summary(of: $0, withEvictionOrder: true) }
         let sharers = try contact.key.map {
-            try store.contacts(sharingPictureOf: $0, besides: id, limit: ContactPage.mostSharers + 1)
+            try store.contacts(sharingImageOf: $0, besides: id, limit: ContactPage.mostSharers + 1)
         }
         let imagePath = details.flatMap { self.imagePath($0, contact: id) }
         let facts = ImageFacts(contact: id, details: details, imagePath: imagePath)
         let page = ContactPage(
             frame: frame(request),
-            contact: PageContact(contact, pictureSize: 512),
+            contact: PageContact(contact, imageSize: 512),
             imagePath: imagePath,
             isShown: details?.mediaType.map(BrowserFormats.contain) ?? false,
             reasons: details?.reasons ?? ["No list names an image for this contact."],
@@ -155,7 +155,7 @@ extension AvatarResponder {
     /// path of such an image is that of the contact's image.
     private func imagePath(_ details: AvatarDetails, contact: String) -> String? {
         guard details.isFilePresent, let sha256 = details.sha256, let type = details.fileExtension else { return nil }
-        guard details.hasMetadata == false || servesMetadata else { return Self.picturePath(contact) }
+        guard details.hasMetadata == false || servesMetadata else { return Self.contactImagePath(contact) }
         return "/images/\(sha256).\(type)"
     }
 
@@ -180,15 +180,15 @@ extension AvatarResponder {
 extension PageContact {
     /// `contact` with its paths on this server.
     ///
-    /// - Parameter pictureSize: the size of the image in pixels, twice that of its place on the page, for dense screens.
-    init(_ contact: StoredContact, pictureSize: Int) {
+    /// - Parameter imageSize: the size of the image in pixels, twice that of its place on the page, for dense screens.
+    init(_ contact: StoredContact, imageSize: Int) {
         self.init(
             id: contact.id,
             name: contact.name,
             state: contact.state?.rawValue,
-            picturePath: AvatarResponder.picturePath(
+            shownPath: AvatarResponder.contactImagePath(
                 contact.id,
-                "placeholder=initials&size=\(pictureSize)&for=browser"
+                "placeholder=initials&size=\(imageSize)&for=browser"
             ),
             detailPath: AvatarResponder.detailPath(contact.id),
             standIn: contact.hasFile ? Self.standIn(contact.thumbHash) : nil

@@ -6,7 +6,7 @@ extension AvatarResponder {
     /// The path of a contact's image.
     ///
     /// - Parameter parameter: a parameter of the query, such as `size=96`; `nil` for none.
-    static func picturePath(_ contact: String, _ parameter: String? = nil) -> String {
+    static func contactImagePath(_ contact: String, _ parameter: String? = nil) -> String {
         if isDotSegment(contact) { return "/contacts/?picture=\(contact)" + (parameter.map { "&\($0)" } ?? "") }
         return "/contacts/\(RequestTarget.encoded(contact))/picture" + (parameter.map { "?\($0)" } ?? "")
     }

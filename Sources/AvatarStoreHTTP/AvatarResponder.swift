@@ -128,15 +128,15 @@ public struct AvatarResponder: Sendable {
 
     /// Makes what a response needs. If that fails, the response does without it, and the next request tries again.
     private mutating func prepare(_ preparation: PreparationNeeded) async {
-        let picture = preparation.picture
+        let original = preparation.original
         do {
             switch preparation.kind {
             case .rendition(let rendition):
                 givesOriginals = true
-                _ = try await store.makeRendition(rendition, of: picture)
+                _ = try await store.makeRendition(rendition, of: original)
             case .withoutMetadata:
-                guard let image = try await store.removingMetadata(from: picture) else { return }
-                prepared = (picture.sha256, image)
+                guard let image = try await store.removingMetadata(from: original) else { return }
+                prepared = (original.sha256, image)
             }
         } catch is CancellationError {
             // The client has gone.
@@ -333,5 +333,5 @@ struct PreparationNeeded: Error {
 
     let kind: Kind
     /// The original.
-    let picture: StoredImage
+    let original: StoredImage
 }

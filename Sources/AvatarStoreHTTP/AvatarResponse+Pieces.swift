@@ -24,7 +24,7 @@ extension AvatarResponse.Body: AsyncSequence {
         switch self {
         case .none: Iterator(rest: .bytes([]))
         case .bytes(let bytes): Iterator(rest: .bytes(bytes))
-        case .file(let picture, let range): Iterator(rest: .file(picture, range))
+        case .file(let image, let range): Iterator(rest: .file(image, range))
         case .events(let events): Iterator(rest: .events(events.makeAsyncIterator()))
         }
     }
@@ -53,12 +53,12 @@ extension AvatarResponse.Body: AsyncSequence {
             case .bytes(let bytes):
                 rest = .bytes([])
                 return bytes.isEmpty ? nil : bytes
-            case .file(let picture, let range):
+            case .file(let image, let range):
                 guard !range.isEmpty else { return nil }
                 let place = range.lowerBound
-                let bytes = try picture.bytes(at: place, count: Swift.min(AvatarResponse.Body.pieceSize, range.count))
-                guard !bytes.isEmpty else { throw Self.tooShort(picture, place) }
-                rest = .file(picture, place + bytes.count..<range.upperBound)
+                let bytes = try image.bytes(at: place, count: Swift.min(AvatarResponse.Body.pieceSize, range.count))
+                guard !bytes.isEmpty else { throw Self.tooShort(image, place) }
+                rest = .file(image, place + bytes.count..<range.upperBound)
                 return bytes
             case .events(var events):
                 let piece = try await events.next()

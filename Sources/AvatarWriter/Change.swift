@@ -208,7 +208,7 @@ package struct Committed: Sendable {
         switch outcome {
         case .overBudget(let error): throw error
         case .failed(let failure): throw failure.error
-        case .ignored: throw .ignoredPicture(key)
+        case .ignored: throw .ignoredImage(key)
         case .stored, .notModified, .notStored, nil: break
         }
     }

@@ -239,7 +239,7 @@ struct Publication {
         let id =
             try state?.id
             ?? transaction.insertEntry(change.key, sourceURL: source, host: host, storageClass: storageClass)
-        try transaction.ignorePicture(
+        try transaction.ignoreImage(
             image.sha256,
             of: id,
             lowDataURL: change.lowDataURL,

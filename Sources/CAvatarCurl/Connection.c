@@ -88,7 +88,7 @@ static bool is_between(avatar_connection *connection, const char *peer, int peer
 // Finds the connection on which the request of the exchange is about to be sent.
 //
 // Returns false if bytes have come on it since its last response, or if the peer has closed it. Those bytes, such as a late
-// 408, would be taken for the response to this request, and a picture for that of another person. libcurl closes the
+// 408, would be taken for the response to this request, and an image for that of another person. libcurl closes the
 // connection then; it is shut down in any case, so that it is not used again.
 static bool is_clean(avatar_exchange *exchange, const char *peer, int peer_port, int local_port) {
     avatar_engine *engine = exchange->engine;

@@ -1,6 +1,6 @@
 // Colour profiles, with Little CMS. Conversion follows scaling, because a rendition has few pixels.
 //
-// A picture without a profile is sRGB. A profile that is damaged, or has other channels than the picture, is ignored.
+// An image without a profile is sRGB. A profile that is damaged, or has other channels than the image, is ignored.
 #ifdef AVATAR_RENDITIONS
 #include <math.h>
 #include <stdlib.h>
@@ -97,9 +97,9 @@ static cmsHPROFILE profile_of_gamma(const avatar_work *work, bool is_gray) {
     return profile;
 }
 
-/// The picture's profile; NULL if it is sRGB.
-static cmsHPROFILE profile_of(const avatar_work *work, const avatar_bitmap *picture) {
-    bool is_cmyk = work->colour != AVATAR_GRAY_OR_RGB, is_gray = picture->channels < 3;
+/// The image's profile; NULL if it is sRGB.
+static cmsHPROFILE profile_of(const avatar_work *work, const avatar_bitmap *bitmap) {
+    bool is_cmyk = work->colour != AVATAR_GRAY_OR_RGB, is_gray = bitmap->channels < 3;
     cmsHPROFILE profile = NULL;
     if (work->profile && work->profile_size <= MOST_PROFILE_BYTES) {
         profile = cmsOpenProfileFromMem(work->profile, (cmsUInt32Number)work->profile_size);
@@ -136,26 +136,26 @@ static void convert_plain_cmyk(const avatar_work *work, const uint8_t *from, uin
     }
 }
 
-bool avatar_convert_colours(avatar_work *work, avatar_bitmap *picture) {
+bool avatar_convert_colours(avatar_work *work, avatar_bitmap *bitmap) {
     bool is_cmyk = work->colour != AVATAR_GRAY_OR_RGB;
     if (!is_cmyk && !work->profile && work->gamma == 0) return true;
     lacked_memory = false;
-    cmsHPROFILE profile = profile_of(work, picture);
+    cmsHPROFILE profile = profile_of(work, bitmap);
     if (!profile && !is_cmyk) return !lacked_memory;
 
-    size_t count = (size_t)picture->width * (size_t)picture->height, all = (size_t)picture->channels;
-    size_t colours = all - (picture->has_alpha ? 1 : 0), kept = is_cmyk ? 3 : colours;
+    size_t count = (size_t)bitmap->width * (size_t)bitmap->height, all = (size_t)bitmap->channels;
+    size_t colours = all - (bitmap->has_alpha ? 1 : 0), kept = is_cmyk ? 3 : colours;
     uint8_t *plain = malloc(count * colours), *rgb = malloc(count * 3);
     bool has_memory = plain && rgb;
     if (has_memory) {
-        for (size_t i = 0; i < count; i++) memcpy(plain + i * colours, picture->pixels + i * all, colours);
+        for (size_t i = 0; i < count; i++) memcpy(plain + i * colours, bitmap->pixels + i * all, colours);
         bool is_converted = profile && convert(work, profile, plain, rgb, (int)colours, count);
         if (!is_converted && is_cmyk) convert_plain_cmyk(work, plain, rgb, count);
         // Gray stays gray: its three values are equal.
         for (size_t i = 0; i < count && (is_converted || is_cmyk); i++) {
-            memcpy(picture->pixels + i * (is_cmyk ? 3 : all), rgb + i * 3, kept);
+            memcpy(bitmap->pixels + i * (is_cmyk ? 3 : all), rgb + i * 3, kept);
         }
-        if (is_cmyk) picture->channels = 3;
+        if (is_cmyk) bitmap->channels = 3;
     }
     free(plain);
     free(rgb);

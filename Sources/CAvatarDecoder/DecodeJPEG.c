@@ -1,4 +1,4 @@
-// JPEG, with libjpeg-turbo. The library scales large pictures in the inverse transform, to at least twice the rendition.
+// JPEG, with libjpeg-turbo. The library scales large images in the inverse transform, to at least twice the rendition.
 #ifdef AVATAR_RENDITIONS
 #include <setjmp.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include "Internal.h"
 
-/// The limit on the scans of a progressive picture. A scan costs time for all pixels, even if it has few bytes.
+/// The limit on the scans of a progressive image. A scan costs time for all pixels, even if it has few bytes.
 #define MOST_SCANS 100
 
 typedef struct {

@@ -1,4 +1,4 @@
-// PNG, with libpng, row by row. Only an interlaced picture is held in memory as a whole.
+// PNG, with libpng, row by row. Only an interlaced image is held in memory as a whole.
 #ifdef AVATAR_RENDITIONS
 #include <setjmp.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static bool take_colours(avatar_work *work, decoder *decoder) {
     return true;
 }
 
-/// Converts every picture to gray or RGB with 8 bits, with alpha if it has any transparency.
+/// Converts every image to gray or RGB with 8 bits, with alpha if it has any transparency.
 static void choose_samples(decoder *decoder) {
     png_set_expand(decoder->png);
     png_set_scale_16(decoder->png);
@@ -120,7 +120,7 @@ static bool has_all_chunks(const avatar_work *work) {
     return false;
 }
 
-/// Plans from the first chunk, before the library allocates memory for the picture.
+/// Plans from the first chunk, before the library allocates memory for the image.
 static bool plan(avatar_work *work) {
     const uint8_t *bytes = work->bytes;
     if (work->size < 26) return avatar_fail(work, AVATAR_TRUNCATED);

@@ -27,7 +27,7 @@ static void take_metadata(avatar_work *work, const WebPDemuxer *demuxer) {
     }
 }
 
-/// Lets the library scale a large picture while it decodes, to at least twice the rendition. Not with transparency, because
+/// Lets the library scale a large image while it decodes, to at least twice the rendition. Not with transparency, because
 /// the library would mix in the colours of transparent pixels.
 static void choose_scale(const avatar_work *work, WebPDecoderConfig *config) {
     double across = work->crop_width / work->target_width, down = work->crop_height / work->target_height;

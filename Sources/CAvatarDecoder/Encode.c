@@ -14,9 +14,9 @@
 /// The number of bytes from which a progressive JPEG is usually smaller than a baseline JPEG, so it is tried.
 #define WORTH_PROGRESSION 4096
 
-/// The quality from which a small picture has no chroma subsampling.
+/// The quality from which a small image has no chroma subsampling.
 #define WORTH_COLOURS 85
-/// The limit on the longer side of a small picture, in pixels.
+/// The limit on the longer side of a small image, in pixels.
 #define SMALL_SIDE 128
 
 /// The values that must survive a longjmp out of libjpeg.
@@ -34,52 +34,52 @@ static void on_jpeg_message(j_common_ptr info, int level) {
     (void)level;
 }
 
-static bool write_jpeg(const avatar_bitmap *picture, int quality, bool is_progressive, jpeg_encoder *encoder) {
+static bool write_jpeg(const avatar_bitmap *bitmap, int quality, bool is_progressive, jpeg_encoder *encoder) {
     struct jpeg_compress_struct *info = &encoder->info;
     if (setjmp(encoder->escape)) return false;
     jpeg_create_compress(info);
     jpeg_mem_dest(info, &encoder->bytes, &encoder->size);
-    info->image_width = (JDIMENSION)picture->width;
-    info->image_height = (JDIMENSION)picture->height;
-    info->input_components = picture->channels;
-    info->in_color_space = picture->channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    info->image_width = (JDIMENSION)bitmap->width;
+    info->image_height = (JDIMENSION)bitmap->height;
+    info->input_components = bitmap->channels;
+    info->in_color_space = bitmap->channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     jpeg_set_defaults(info);
     jpeg_set_quality(info, quality, TRUE);
-    bool is_small = picture->width <= SMALL_SIDE && picture->height <= SMALL_SIDE;
+    bool is_small = bitmap->width <= SMALL_SIDE && bitmap->height <= SMALL_SIDE;
     if (is_small && quality >= WORTH_COLOURS) info->comp_info[0].h_samp_factor = info->comp_info[0].v_samp_factor = 1;
     info->optimize_coding = TRUE;
     if (is_progressive) jpeg_simple_progression(info);
     jpeg_start_compress(info, TRUE);
-    size_t stride = (size_t)picture->width * (size_t)picture->channels;
+    size_t stride = (size_t)bitmap->width * (size_t)bitmap->channels;
     while (info->next_scanline < info->image_height) {
-        JSAMPROW row = picture->pixels + info->next_scanline * stride;
+        JSAMPROW row = bitmap->pixels + info->next_scanline * stride;
         jpeg_write_scanlines(info, &row, 1);
     }
     jpeg_finish_compress(info);
     return true;
 }
 
-static uint8_t *jpeg(const avatar_bitmap *picture, int quality, bool is_progressive, size_t *size) {
+static uint8_t *jpeg(const avatar_bitmap *bitmap, int quality, bool is_progressive, size_t *size) {
     // Room for any output, because libjpeg loses its buffer if it cannot enlarge it.
-    size_t room = (size_t)picture->width * (size_t)picture->height * 4 + 65536;
+    size_t room = (size_t)bitmap->width * (size_t)bitmap->height * 4 + 65536;
     unsigned char *own = malloc(room);
     if (!own) return NULL;
     jpeg_encoder encoder = {.bytes = own, .size = room};
     encoder.info.err = jpeg_std_error(&encoder.error);
     encoder.error.error_exit = on_jpeg_error;
     encoder.error.emit_message = on_jpeg_message;
-    bool is_written = write_jpeg(picture, quality, is_progressive, &encoder);
+    bool is_written = write_jpeg(bitmap, quality, is_progressive, &encoder);
     jpeg_destroy_compress(&encoder.info);
     *size = encoder.size;
     if (encoder.bytes != own || !is_written) free(own);
     return is_written ? encoder.bytes : NULL;
 }
 
-uint8_t *avatar_encode_jpeg(const avatar_bitmap *picture, int quality, size_t *size) {
-    uint8_t *bytes = jpeg(picture, quality, false, size);
+uint8_t *avatar_encode_jpeg(const avatar_bitmap *bitmap, int quality, size_t *size) {
+    uint8_t *bytes = jpeg(bitmap, quality, false, size);
     if (!bytes || *size < WORTH_PROGRESSION) return bytes;
     size_t progressive_size = 0;
-    uint8_t *progressive = jpeg(picture, quality, true, &progressive_size);
+    uint8_t *progressive = jpeg(bitmap, quality, true, &progressive_size);
     if (!progressive || progressive_size >= *size) {
         free(progressive);
         return bytes;
@@ -119,28 +119,28 @@ static void on_png_write(png_structp png, png_bytep bytes, size_t count) {
 
 static void on_png_flush(png_structp png) { (void)png; }
 
-static bool write_png(const avatar_bitmap *picture, png_structp png, png_infop info, buffer *buffer) {
+static bool write_png(const avatar_bitmap *bitmap, png_structp png, png_infop info, buffer *buffer) {
     static const int types[] = {
         PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA,
     };
     if (setjmp(png_jmpbuf(png))) return false;
     png_set_write_fn(png, buffer, on_png_write, on_png_flush);
     png_set_IHDR(
-        png, info, (png_uint_32)picture->width, (png_uint_32)picture->height, 8, types[picture->channels - 1],
+        png, info, (png_uint_32)bitmap->width, (png_uint_32)bitmap->height, 8, types[bitmap->channels - 1],
         PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT
     );
     png_write_info(png, info);
-    size_t stride = (size_t)picture->width * (size_t)picture->channels;
-    for (int y = 0; y < picture->height; y++) png_write_row(png, picture->pixels + (size_t)y * stride);
+    size_t stride = (size_t)bitmap->width * (size_t)bitmap->channels;
+    for (int y = 0; y < bitmap->height; y++) png_write_row(png, bitmap->pixels + (size_t)y * stride);
     png_write_end(png, info);
     return true;
 }
 
-uint8_t *avatar_encode_png(const avatar_bitmap *picture, size_t *size) {
+uint8_t *avatar_encode_png(const avatar_bitmap *bitmap, size_t *size) {
     buffer buffer = {0};
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, on_png_error, on_png_warning);
     png_infop info = png ? png_create_info_struct(png) : NULL;
-    bool is_written = info && write_png(picture, png, info, &buffer);
+    bool is_written = info && write_png(bitmap, png, info, &buffer);
     png_destroy_write_struct(&png, &info);
     if (is_written) {
         *size = buffer.size;
@@ -150,41 +150,41 @@ uint8_t *avatar_encode_png(const avatar_bitmap *picture, size_t *size) {
     return NULL;
 }
 
-/// The picture with three or four channels, as libwebp requires.
-static uint8_t *coloured(const avatar_bitmap *picture) {
-    size_t pixels = (size_t)picture->width * (size_t)picture->height, from = (size_t)picture->channels, to = from + 2;
+/// The image with three or four channels, as libwebp requires.
+static uint8_t *coloured(const avatar_bitmap *bitmap) {
+    size_t pixels = (size_t)bitmap->width * (size_t)bitmap->height, from = (size_t)bitmap->channels, to = from + 2;
     uint8_t *result = malloc(pixels * to);
     for (size_t i = 0; result && i < pixels; i++) {
-        memset(result + i * to, picture->pixels[i * from], 3);
-        if (to == 4) result[i * 4 + 3] = picture->pixels[i * 2 + 1];
+        memset(result + i * to, bitmap->pixels[i * from], 3);
+        if (to == 4) result[i * 4 + 3] = bitmap->pixels[i * 2 + 1];
     }
     return result;
 }
 
-uint8_t *avatar_encode_webp(const avatar_bitmap *picture, int quality, size_t *size) {
+uint8_t *avatar_encode_webp(const avatar_bitmap *bitmap, int quality, size_t *size) {
     WebPConfig config;
     WebPPicture image;
     if (!WebPConfigPreset(&config, WEBP_PRESET_PICTURE, (float)quality) || !WebPPictureInit(&image)) return NULL;
     // WebP halves the resolution of colours. This option weights them by perception, and takes longer.
-    bool is_small = picture->width <= SMALL_SIDE && picture->height <= SMALL_SIDE;
+    bool is_small = bitmap->width <= SMALL_SIDE && bitmap->height <= SMALL_SIDE;
     config.use_sharp_yuv = is_small;
-    uint8_t *colours = picture->channels < 3 ? coloured(picture) : picture->pixels;
+    uint8_t *colours = bitmap->channels < 3 ? coloured(bitmap) : bitmap->pixels;
     if (!colours) return NULL;
-    int channels = picture->channels < 3 ? picture->channels + 2 : picture->channels;
+    int channels = bitmap->channels < 3 ? bitmap->channels + 2 : bitmap->channels;
     WebPMemoryWriter writer;
     WebPMemoryWriterInit(&writer);
-    image.width = picture->width;
-    image.height = picture->height;
+    image.width = bitmap->width;
+    image.height = bitmap->height;
     // Keeps RGB until the encoder converts it.
     image.use_argb = is_small;
     image.writer = WebPMemoryWrite;
     image.custom_ptr = &writer;
-    int stride = picture->width * channels;
+    int stride = bitmap->width * channels;
     bool is_written = channels == 4 ? WebPPictureImportRGBA(&image, colours, stride)
                                     : WebPPictureImportRGB(&image, colours, stride);
     is_written = is_written && WebPEncode(&config, &image);
     WebPPictureFree(&image);
-    if (colours != picture->pixels) free(colours);
+    if (colours != bitmap->pixels) free(colours);
     if (is_written) {
         *size = writer.size;
         return writer.mem;

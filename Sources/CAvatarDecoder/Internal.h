@@ -1,4 +1,4 @@
-// The parts of the decoder, and their common types. Each picture has one `avatar_work`.
+// The parts of the decoder, and their common types. Each image has one `avatar_work`.
 #ifndef C_AVATAR_DECODER_INTERNAL_H
 #define C_AVATAR_DECODER_INTERNAL_H
 
@@ -16,10 +16,10 @@
 /// One more than the number of output rows that a source row contributes to.
 #define AVATAR_RING 16
 
-/// The longer side, in pixels, of the picture from which the ThumbHash is made.
+/// The longer side, in pixels, of the image from which the ThumbHash is made.
 #define AVATAR_THUMB_SIDE 48
 
-/// A picture in memory, 8 bits a channel: 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA or CMYK.
+/// An image in memory, 8 bits a channel: 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA or CMYK.
 typedef struct {
     int width, height, channels;
     bool has_alpha;
@@ -33,7 +33,7 @@ typedef struct {
     int stride;
 } avatar_taps;
 
-/// Takes the rows of a decoder, top to bottom, and makes two smaller pictures: the rendition with a Lanczos filter, and the
+/// Takes the rows of a decoder, top to bottom, and makes two smaller images: the rendition with a Lanczos filter, and the
 /// source of the ThumbHash by averaging. It never holds the whole original.
 typedef struct {
     int width, height, channels;
@@ -46,7 +46,7 @@ typedef struct {
     avatar_taps columns, rows;
     float *ring[AVATAR_RING];
     int next_row;
-    avatar_bitmap picture;
+    avatar_bitmap bitmap;
     int thumb_width, thumb_height;
     int *thumb_columns;
     float *thumb_sums, *thumb_counts;
@@ -55,7 +55,7 @@ typedef struct {
 /// The colour model of the samples.
 typedef enum { AVATAR_GRAY_OR_RGB, AVATAR_CMYK, AVATAR_INVERTED_CMYK } avatar_colour;
 
-/// The work on one picture.
+/// The work on one image.
 typedef struct {
     const avatar_request *request;
     const uint8_t *bytes;
@@ -77,7 +77,7 @@ typedef struct {
 } avatar_work;
 
 // Render.c
-/// Checks the size of an original, and plans the rendition. Returns false if the picture has no pixels or too many.
+/// Checks the size of an original, and plans the rendition. Returns false if the image has no pixels or too many.
 bool avatar_plan(avatar_work *work, uint32_t width, uint32_t height);
 /// Records why the rendition cannot be made, unless a reason is recorded already. Always returns false.
 bool avatar_fail(avatar_work *work, int status);
@@ -92,7 +92,7 @@ void avatar_take_row(avatar_sink *sink, const uint8_t *row);
 /// Makes the source of the ThumbHash. Returns false without memory.
 bool avatar_take_thumb(const avatar_sink *sink, avatar_bitmap *thumb);
 void avatar_free_sink(avatar_sink *sink);
-/// Scales a picture down with a Lanczos filter. Returns false without memory.
+/// Scales an image down with a Lanczos filter. Returns false without memory.
 bool avatar_shrink(const avatar_bitmap *from, int width, int height, avatar_bitmap *to);
 
 // Decode*.c: return false after `avatar_fail`.
@@ -102,27 +102,27 @@ bool avatar_decode_webp(avatar_work *work);
 bool avatar_decode_gif(avatar_work *work);
 
 // Encode.c: return the file, from malloc, or NULL without memory.
-uint8_t *avatar_encode_jpeg(const avatar_bitmap *picture, int quality, size_t *size);
-uint8_t *avatar_encode_png(const avatar_bitmap *picture, size_t *size);
-uint8_t *avatar_encode_webp(const avatar_bitmap *picture, int quality, size_t *size);
+uint8_t *avatar_encode_jpeg(const avatar_bitmap *bitmap, int quality, size_t *size);
+uint8_t *avatar_encode_png(const avatar_bitmap *bitmap, size_t *size);
+uint8_t *avatar_encode_webp(const avatar_bitmap *bitmap, int quality, size_t *size);
 
 // Colour.c
 /// Makes the sRGB profile. Call it before the sandbox, because it reads the time zone.
 void avatar_prepare_colours(void);
 /// Converts to gray or RGB of sRGB.
-bool avatar_convert_colours(avatar_work *work, avatar_bitmap *picture);
+bool avatar_convert_colours(avatar_work *work, avatar_bitmap *bitmap);
 
-// Picture.c
+// Bitmap.c
 /// The orientation in a block of EXIF that starts with the byte order; 1 if it states none.
 int avatar_exif_orientation(const uint8_t *bytes, size_t size);
-bool avatar_orient(avatar_bitmap *picture, int orientation);
+bool avatar_orient(avatar_bitmap *bitmap, int orientation);
 /// Drops an alpha channel that is opaque everywhere.
-void avatar_drop_opaque_alpha(avatar_bitmap *picture);
-/// Composes the picture on white.
-void avatar_flatten(avatar_bitmap *picture);
+void avatar_drop_opaque_alpha(avatar_bitmap *bitmap);
+/// Composes the image on white.
+void avatar_flatten(avatar_bitmap *bitmap);
 
 // ThumbHash.c
-uint32_t avatar_thumb_hash(const avatar_bitmap *picture, uint8_t hash[25]);
+uint32_t avatar_thumb_hash(const avatar_bitmap *bitmap, uint8_t hash[25]);
 
 // Sandbox.c
 /// Drops all rights that decoding does not need. Returns 1 in the sandbox, or 0 if the system has no filter; limits are set.

@@ -1,4 +1,4 @@
-// Makes a rendition from the bytes of a picture: detect the format, plan, decode, convert, rotate, encode.
+// Makes a rendition from the bytes of an image: detect the format, plan, decode, convert, rotate, encode.
 #ifdef AVATAR_RENDITIONS
 #include <math.h>
 #include <stdlib.h>
@@ -53,19 +53,19 @@ static bool decode(avatar_work *work) {
     return avatar_fail(work, size < 12 ? AVATAR_TRUNCATED : AVATAR_UNKNOWN_FORMAT);
 }
 
-static uint8_t *encode(const avatar_bitmap *picture, uint32_t format, int quality, size_t *size) {
+static uint8_t *encode(const avatar_bitmap *bitmap, uint32_t format, int quality, size_t *size) {
     switch (format) {
-        case AVATAR_JPEG: return avatar_encode_jpeg(picture, quality, size);
-        case AVATAR_WEBP: return avatar_encode_webp(picture, quality, size);
-        default: return avatar_encode_png(picture, size);
+        case AVATAR_JPEG: return avatar_encode_jpeg(bitmap, quality, size);
+        case AVATAR_WEBP: return avatar_encode_webp(bitmap, quality, size);
+        default: return avatar_encode_png(bitmap, size);
     }
 }
 
 /// Encodes at the best quality that fits the limit on bytes. Returns false if none fits, or without memory.
-static bool encode_within(avatar_work *work, const avatar_bitmap *picture) {
+static bool encode_within(avatar_work *work, const avatar_bitmap *bitmap) {
     static const int qualities[] = {92, 90, 85, 75, 65, 55, 45, 35, 25};
-    int longer = picture->width > picture->height ? picture->width : picture->height;
-    // Compression blocks blur the details of small pictures most, and a higher quality costs them few bytes.
+    int longer = bitmap->width > bitmap->height ? bitmap->width : bitmap->height;
+    // Compression blocks blur the details of small images most, and a higher quality costs them few bytes.
     int first = longer <= 64 ? 0 : longer <= 128 ? 1 : 2;
     avatar_answer *answer = work->answer;
     uint64_t most = work->request->most_bytes;
@@ -74,13 +74,13 @@ static bool encode_within(avatar_work *work, const avatar_bitmap *picture) {
     int end = is_fixed ? first + 1 : (int)(sizeof qualities / sizeof *qualities);
     for (int i = first; i < end; i++) {
         size_t size = 0;
-        uint8_t *bytes = encode(picture, work->request->format, qualities[i], &size);
+        uint8_t *bytes = encode(bitmap, work->request->format, qualities[i], &size);
         if (!bytes) return avatar_fail(work, AVATAR_NO_MEMORY);
         if (most == 0 || size <= most) {
             answer->bytes = bytes;
             answer->size = size;
-            answer->width = (uint32_t)picture->width;
-            answer->height = (uint32_t)picture->height;
+            answer->width = (uint32_t)bitmap->width;
+            answer->height = (uint32_t)bitmap->height;
             return true;
         }
         if (answer->size == 0 || size < answer->size) answer->size = size;
@@ -89,18 +89,18 @@ static bool encode_within(avatar_work *work, const avatar_bitmap *picture) {
     return false;
 }
 
-/// Encodes the picture, and scales it down until it fits the limit on bytes.
-static bool encode_smaller(avatar_work *work, const avatar_bitmap *picture) {
+/// Encodes the image, and scales it down until it fits the limit on bytes.
+static bool encode_smaller(avatar_work *work, const avatar_bitmap *bitmap) {
     static const int sizes[] = {384, 256, 192, 128, 96, 64, 48, 32};
-    if (encode_within(work, picture)) return true;
-    int longer = picture->width > picture->height ? picture->width : picture->height;
+    if (encode_within(work, bitmap)) return true;
+    int longer = bitmap->width > bitmap->height ? bitmap->width : bitmap->height;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         if (work->answer->status != AVATAR_MADE) return false;
         if (sizes[i] >= longer) continue;
         double scale = (double)sizes[i] / longer;
         avatar_bitmap smaller = {0};
         bool fits = avatar_shrink(
-            picture, (int)fmax(1, round(picture->width * scale)), (int)fmax(1, round(picture->height * scale)), &smaller
+            bitmap, (int)fmax(1, round(bitmap->width * scale)), (int)fmax(1, round(bitmap->height * scale)), &smaller
         );
         if (fits) fits = encode_within(work, &smaller);
         else avatar_fail(work, AVATAR_NO_MEMORY);
@@ -110,11 +110,11 @@ static bool encode_smaller(avatar_work *work, const avatar_bitmap *picture) {
     return avatar_fail(work, AVATAR_TOO_MANY_BYTES);
 }
 
-/// Converts a decoded picture to sRGB, rotates it upright, and drops channels that it does not need.
-static bool finish(avatar_work *work, avatar_bitmap *picture) {
-    if (!avatar_convert_colours(work, picture)) return avatar_fail(work, AVATAR_NO_MEMORY);
-    avatar_drop_opaque_alpha(picture);
-    return avatar_orient(picture, work->orientation) || avatar_fail(work, AVATAR_NO_MEMORY);
+/// Converts a decoded image to sRGB, rotates it upright, and drops channels that it does not need.
+static bool finish(avatar_work *work, avatar_bitmap *bitmap) {
+    if (!avatar_convert_colours(work, bitmap)) return avatar_fail(work, AVATAR_NO_MEMORY);
+    avatar_drop_opaque_alpha(bitmap);
+    return avatar_orient(bitmap, work->orientation) || avatar_fail(work, AVATAR_NO_MEMORY);
 }
 
 static bool render(avatar_work *work) {
@@ -123,9 +123,9 @@ static bool render(avatar_work *work) {
     bool has_thumb = avatar_take_thumb(&work->sink, &thumb) || avatar_fail(work, AVATAR_NO_MEMORY);
     if (has_thumb && finish(work, &thumb)) work->answer->hash_size = avatar_thumb_hash(&thumb, work->answer->hash);
     free(thumb.pixels);
-    if (work->answer->status != AVATAR_MADE || !finish(work, &work->sink.picture)) return false;
-    if (work->request->format == AVATAR_JPEG) avatar_flatten(&work->sink.picture);
-    return encode_smaller(work, &work->sink.picture);
+    if (work->answer->status != AVATAR_MADE || !finish(work, &work->sink.bitmap)) return false;
+    if (work->request->format == AVATAR_JPEG) avatar_flatten(&work->sink.bitmap);
+    return encode_smaller(work, &work->sink.bitmap);
 }
 
 void avatar_render(const avatar_request *request, const uint8_t *bytes, size_t size, avatar_answer *answer) {

@@ -60,7 +60,7 @@ static bool begin(
     sink->reduce = reduce < 2 ? 1 : reduce;
     sink->cells_across = (width + sink->reduce - 1) / sink->reduce;
     sink->cells_down = (height + sink->reduce - 1) / sink->reduce;
-    sink->picture = (avatar_bitmap){target_width, target_height, channels, has_alpha, NULL};
+    sink->bitmap = (avatar_bitmap){target_width, target_height, channels, has_alpha, NULL};
     int longer = sink->cells_across > sink->cells_down ? sink->cells_across : sink->cells_down;
     double thumb = fmin(1, (double)AVATAR_THUMB_SIDE / longer);
     sink->thumb_width = (int)fmax(1, round(sink->cells_across * thumb));
@@ -71,11 +71,11 @@ static bool begin(
     bool has_memory = true;
     for (int i = 0; i < AVATAR_RING; i++) has_memory = (sink->ring[i] = calloc(samples, sizeof(float))) && has_memory;
     sink->cells = calloc(samples, sizeof(float));
-    sink->picture.pixels = malloc((size_t)target_width * (size_t)target_height * (size_t)channels);
+    sink->bitmap.pixels = malloc((size_t)target_width * (size_t)target_height * (size_t)channels);
     sink->thumb_columns = calloc((size_t)sink->cells_across, sizeof(int));
     sink->thumb_sums = calloc(thumb_pixels * (size_t)channels, sizeof(float));
     sink->thumb_counts = calloc(thumb_pixels, sizeof(float));
-    if (!has_memory || !sink->cells || !sink->picture.pixels || !sink->thumb_columns || !sink->thumb_sums ||
+    if (!has_memory || !sink->cells || !sink->bitmap.pixels || !sink->thumb_columns || !sink->thumb_sums ||
         !sink->thumb_counts) {
         return false;
     }
@@ -111,11 +111,11 @@ static void put_pixel(uint8_t *pixel, const float *samples, int channels, bool h
     for (int c = 0; c < channels - 1; c++) pixel[c] = pixel[channels - 1] ? to_byte(samples[c] * 255 / alpha) : 0;
 }
 
-/// Writes a row of the picture. Its samples are scaled vertically but not yet horizontally.
+/// Writes a row of the image. Its samples are scaled vertically but not yet horizontally.
 static void finish_row(avatar_sink *sink, const float *row) {
     int channels = sink->channels;
-    uint8_t *pixel = sink->picture.pixels + (size_t)sink->next_row * (size_t)(sink->picture.width * channels);
-    for (int x = 0; x < sink->picture.width; x++, pixel += channels) {
+    uint8_t *pixel = sink->bitmap.pixels + (size_t)sink->next_row * (size_t)(sink->bitmap.width * channels);
+    for (int x = 0; x < sink->bitmap.width; x++, pixel += channels) {
         const float *weights = sink->columns.weights + (size_t)x * (size_t)sink->columns.stride;
         const float *from = row + (size_t)sink->columns.first[x] * (size_t)channels;
         float sums[4] = {0};
@@ -139,7 +139,7 @@ static void take_cells(avatar_sink *sink) {
     int y = sink->cell_rows++, channels = sink->channels;
     size_t samples = (size_t)sink->cells_across * (size_t)channels;
     const float *restrict cells = sink->cells;
-    for (int i = sink->next_row; i < sink->picture.height && sink->rows.first[i] <= y; i++) {
+    for (int i = sink->next_row; i < sink->bitmap.height && sink->rows.first[i] <= y; i++) {
         float weight = sink->rows.weights[(size_t)i * (size_t)sink->rows.stride + (size_t)(y - sink->rows.first[i])];
         float *restrict row = sink->ring[i % AVATAR_RING];
         if (y == sink->rows.first[i]) {
@@ -148,7 +148,7 @@ static void take_cells(avatar_sink *sink) {
             for (size_t s = 0; s < samples; s++) row[s] += weight * cells[s];
         }
     }
-    while (sink->next_row < sink->picture.height &&
+    while (sink->next_row < sink->bitmap.height &&
            sink->rows.first[sink->next_row] + sink->rows.count[sink->next_row] == y + 1) {
         finish_row(sink, sink->ring[sink->next_row % AVATAR_RING]);
     }
@@ -218,7 +218,7 @@ void avatar_free_sink(avatar_sink *sink) {
     free_taps(&sink->rows);
     for (int i = 0; i < AVATAR_RING; i++) free(sink->ring[i]);
     free(sink->cells);
-    free(sink->picture.pixels);
+    free(sink->bitmap.pixels);
     free(sink->thumb_columns);
     free(sink->thumb_sums);
     free(sink->thumb_counts);
@@ -231,8 +231,8 @@ bool avatar_shrink(const avatar_bitmap *from, int width, int height, avatar_bitm
     if (has_memory) {
         size_t stride = (size_t)from->width * (size_t)from->channels;
         for (int y = 0; y < from->height; y++) avatar_take_row(&sink, from->pixels + (size_t)y * stride);
-        *to = sink.picture;
-        sink.picture.pixels = NULL;
+        *to = sink.bitmap;
+        sink.bitmap.pixels = NULL;
     }
     avatar_free_sink(&sink);
     return has_memory;

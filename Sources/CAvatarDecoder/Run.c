@@ -146,12 +146,12 @@ static void prepare(void) {
     unsigned char values[4096] = {1};
     qsort(values, sizeof values, 1, by_value);
     uint8_t pixels[16 * 16 * 4] = {0};
-    avatar_bitmap picture = {16, 16, 3, false, pixels};
+    avatar_bitmap bitmap = {16, 16, 3, false, pixels};
     for (int format = AVATAR_JPEG; format <= AVATAR_WEBP; format++) {
         size_t size = 0;
-        uint8_t *bytes = format == AVATAR_JPEG ? avatar_encode_jpeg(&picture, 85, &size)
-            : format == AVATAR_PNG             ? avatar_encode_png(&picture, &size)
-                                               : avatar_encode_webp(&picture, 85, &size);
+        uint8_t *bytes = format == AVATAR_JPEG ? avatar_encode_jpeg(&bitmap, 85, &size)
+            : format == AVATAR_PNG             ? avatar_encode_png(&bitmap, &size)
+                                               : avatar_encode_webp(&bitmap, 85, &size);
         if (!bytes) continue;
         avatar_request request = {.size = 4, .format = (uint32_t)format};
         avatar_answer answer = {0};

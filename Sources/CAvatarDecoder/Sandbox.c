@@ -26,7 +26,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/// The limit on address space, 640 MiB. An interlaced picture of 50 million pixels with alpha needs 190 MiB, a WebP twice that.
+/// The limit on address space, 640 MiB. An interlaced image of 50 million pixels with alpha needs 190 MiB, a WebP twice that.
 #define MOST_ADDRESSES (640UL << 20)
 
 static void limit(int resource, rlim_t most) {

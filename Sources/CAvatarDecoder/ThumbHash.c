@@ -1,4 +1,4 @@
-// ThumbHash by Evan Wallace: a blurred picture in at most 25 bytes (https://evanw.github.io/thumbhash/).
+// ThumbHash by Evan Wallace: a blurred image in at most 25 bytes (https://evanw.github.io/thumbhash/).
 #ifdef AVATAR_RENDITIONS
 #include <math.h>
 #include <stdlib.h>
@@ -44,20 +44,20 @@ static uint32_t whole(double value, uint32_t most) {
     return rounded <= 0 ? 0 : rounded >= most ? most : (uint32_t)rounded;
 }
 
-static void read_pixel(const avatar_bitmap *picture, size_t index, double *rgba) {
-    const uint8_t *pixel = picture->pixels + index * (size_t)picture->channels;
-    bool is_gray = picture->channels < 3;
+static void read_pixel(const avatar_bitmap *bitmap, size_t index, double *rgba) {
+    const uint8_t *pixel = bitmap->pixels + index * (size_t)bitmap->channels;
+    bool is_gray = bitmap->channels < 3;
     for (int c = 0; c < 3; c++) rgba[c] = pixel[is_gray ? 0 : c] / 255.0;
-    rgba[3] = picture->has_alpha ? pixel[picture->channels - 1] / 255.0 : 1;
+    rgba[3] = bitmap->has_alpha ? pixel[bitmap->channels - 1] / 255.0 : 1;
 }
 
-uint32_t avatar_thumb_hash(const avatar_bitmap *picture, uint8_t hash[25]) {
-    int width = picture->width, height = picture->height, longer = width > height ? width : height;
+uint32_t avatar_thumb_hash(const avatar_bitmap *bitmap, uint8_t hash[25]) {
+    int width = bitmap->width, height = bitmap->height, longer = width > height ? width : height;
     size_t pixels = (size_t)width * (size_t)height;
     if (pixels == 0 || pixels > MOST_PIXELS) return 0;
     double mean[4] = {0}, rgba[4];
     for (size_t i = 0; i < pixels; i++) {
-        read_pixel(picture, i, rgba);
+        read_pixel(bitmap, i, rgba);
         for (int c = 0; c < 3; c++) mean[c] += rgba[3] * rgba[c];
         mean[3] += rgba[3];
     }
@@ -69,7 +69,7 @@ uint32_t avatar_thumb_hash(const avatar_bitmap *picture, uint8_t hash[25]) {
     int down = (int)fmax(1, floor((double)limit * height / longer + 0.5));
     static float light[MOST_PIXELS], yellow_blue[MOST_PIXELS], red_green[MOST_PIXELS], alpha[MOST_PIXELS];
     for (size_t i = 0; i < pixels; i++) {
-        read_pixel(picture, i, rgba);
+        read_pixel(bitmap, i, rgba);
         for (int c = 0; c < 3; c++) rgba[c] = mean[c] * (1 - rgba[3]) + rgba[3] * rgba[c];
         light[i] = (float)((rgba[0] + rgba[1] + rgba[2]) / 3);
         yellow_blue[i] = (float)((rgba[0] + rgba[1]) / 2 - rgba[2]);

@@ -128,14 +128,14 @@ struct AddressBookTests {
             let source = try source(server)
             server.put("a", Self.photo(1), uid: "ada")
             server.put("b", Self.photo(2), uid: "ada")
-            func picture() throws -> [UInt8]? { try fixture.store.index.entry(for: AvatarKey(contact: "ada"))?.sha256 }
+            func image() throws -> [UInt8]? { try fixture.store.index.entry(for: AvatarKey(contact: "ada"))?.sha256 }
             _ = try await sync(fixture, source)
-            #expect(try picture() == Self.digest(SampleImage.png(seed: 2, byteCount: 600)))
+            #expect(try image() == Self.digest(SampleImage.png(seed: 2, byteCount: 600)))
 
             server.delete("b")
             let report = try await sync(fixture, source)
 
-            #expect(try picture() == Self.digest(SampleImage.png(seed: 1, byteCount: 600)))
+            #expect(try image() == Self.digest(SampleImage.png(seed: 1, byteCount: 600)))
             #expect(report.sources.first?.changed == 1)
             #expect(report.sources.first?.isFull == false)
             let next = try await sync(fixture, source)
@@ -145,10 +145,10 @@ struct AddressBookTests {
             // A card that is of another contact now.
             server.put("b", Self.photo(3), uid: "ada")
             _ = try await sync(fixture, source)
-            #expect(try picture() == Self.digest(SampleImage.png(seed: 3, byteCount: 600)))
+            #expect(try image() == Self.digest(SampleImage.png(seed: 3, byteCount: 600)))
             server.put("b", Self.photo(3), uid: "ben")
             _ = try await sync(fixture, source)
-            #expect(try picture() == Self.digest(SampleImage.png(seed: 1, byteCount: 600)))
+            #expect(try image() == Self.digest(SampleImage.png(seed: 1, byteCount: 600)))
         }
     }
 
@@ -216,7 +216,7 @@ struct AddressBookTests {
 
     private static func digest(_ bytes: [UInt8]) -> [UInt8] { ContentDigest.sha256(bytes) }
 
-    @Test func cardWithoutItsPictureUnlinksIt() async throws {
+    @Test func cardWithoutItsImageUnlinksIt() async throws {
         try await Self.with { fixture, server in
             let source = try source(server)
             server.put("ada", Self.photo(1))
@@ -423,7 +423,7 @@ struct AddressBookTests {
         }
     }
 
-    @Test func changedIdMovesThePicture() async throws {
+    @Test func changedIdMovesTheImage() async throws {
         try await Self.with { fixture, server in
             let source = try source(server)
             server.put("card", Self.photo(1), uid: "old")
@@ -768,7 +768,7 @@ struct AddressBookTests {
         }
     }
 
-    @Test func emailPictureStaysWithoutTheEmailSource() async throws {
+    @Test func emailImageStaysWithoutTheEmailSource() async throws {
         try await Self.with { fixture, server in
             let source = try source(server)
             server.put("ada", "EMAIL:ada@example.org")

@@ -64,7 +64,7 @@ struct DAVPathTests {
         }
     }
 
-    @Test func picturesAtTheServerGetTheLogin() throws {
+    @Test func imagesAtTheServerGetTheLogin() throws {
         var server = try CardDAVServer(url: "https://h.example/")
         server.login = .init(user: "Aladdin", password: "open sesame")
         var configuration = OriginConfiguration()

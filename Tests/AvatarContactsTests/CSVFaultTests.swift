@@ -27,7 +27,7 @@ struct CSVFaultTests {
         ),
         (
             "Photo,id,avatarURL\n",
-            "people, line 1: the columns \"Photo\" and \"avatarURL\" could be the picture; " + chooses + "\"Photo\"."
+            "people, line 1: the columns \"Photo\" and \"avatarURL\" could be the image; " + chooses + "\"Photo\"."
         ),
         ("photo,photo\n", "people, line 1: 2 columns have the name \"photo\"; rename all but one."),
         (

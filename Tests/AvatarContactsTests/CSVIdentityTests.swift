@@ -19,7 +19,7 @@ struct CSVIdentityTests {
         "Phone,email,name,photo,notes\n+44(1),ADA@a.example,Ada,https://a.example/p,new\n",
         "id;First Name;email;E-mail 2 Address;Phone 1 - Type;Phone 1 - Value\n;Ada;ada@a.example;ada@a.example;x;+441\n",
     ])
-    func idDoesNotDependOnPictureColumnsOrSpelling(text: String) async throws {
+    func idDoesNotDependOnImageColumnsOrSpelling(text: String) async throws {
         #expect(try await Self.ids(text) == [Self.ada])
     }
 

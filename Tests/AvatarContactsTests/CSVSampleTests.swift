@@ -48,7 +48,7 @@ struct CSVSampleTests {
         )
     }
 
-    @Test func outlookDesktopWithAPictureColumnOfOurOwn() async throws {
+    @Test func outlookDesktopWithAImageColumnOfOurOwn() async throws {
         var list = try Self.list("outlook-desktop.csv")
         list.columns = [.photo: ["User 1"], .id: ["Organizational ID Number"]]
 

@@ -154,7 +154,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct PictureNameTests {
+@Suite(.timeLimit(.minutes(5))) struct ImageNameTests {
     @Test(
         "names are what a person would call the image, and safe everywhere",
         arguments: [
@@ -170,13 +170,13 @@ import Testing
         ]
     )
     func names(key: String, name: String) throws {
-        #expect(PictureName.make(for: AvatarKey(stored: key), format: .png) == name)
+        #expect(ImageFileName.make(for: AvatarKey(stored: key), format: .png) == name)
     }
 
     @Test("a name fits into a folder, whole characters only, however long its key")
     func length() throws {
         let key = try AvatarKey(name: String(repeating: "👩‍👩‍👧Ž", count: 40))
-        let name = PictureName.makeDistinct(for: key, format: .jpeg)
+        let name = ImageFileName.makeDistinct(for: key, format: .jpeg)
         #expect(name.utf8.count < 128)
         #expect(name.hasSuffix(".jpg"))
         #expect(ImageFolder.isPlain(name))
@@ -185,8 +185,8 @@ import Testing
     @Test("two keys of one name are told apart")
     func distinct() throws {
         let keys = ["https://a.example/ada.png", "https://b.example/ada.png"].map(AvatarKey.init(stored:))
-        #expect(Set(keys.map { PictureName.make(for: $0, format: .png) }).count == 1)
-        #expect(Set(keys.map { PictureName.makeDistinct(for: $0, format: .png) }).count == 2)
+        #expect(Set(keys.map { ImageFileName.make(for: $0, format: .png) }).count == 1)
+        #expect(Set(keys.map { ImageFileName.makeDistinct(for: $0, format: .png) }).count == 2)
     }
 
     @Test(arguments: [
@@ -194,7 +194,7 @@ import Testing
         (".png", ".png"),
     ])
     func imagesAreCalledAfterTheirFiles(file: String, name: String) {
-        #expect(PictureName.imageName(ofFile: file) == name)
+        #expect(ImageFileName.imageName(ofFile: file) == name)
     }
 
     @Test(arguments: [

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2)))
 struct AvatarLoaderTests {
     private let face = SampleImage.png(seed: 1, byteCount: 20_000)
-    private let other = Pictures.face(2)
+    private let other = Images.face(2)
     private let slowly = LoopbackOrigin.Behaviour.drip(byteCount: 4000, interval: .milliseconds(100))
 
     @Test func fetchStartsOnDemand() async throws {
@@ -200,7 +200,7 @@ struct AvatarLoaderTests {
             try await fixture.origin.waitForRequests()
             let names = ["first", "second", "third"]
             let loaders = names.enumerated().map { number, name in
-                let url = fixture.serve(Pictures.face(number), at: "/\(name).png")
+                let url = fixture.serve(Images.face(number), at: "/\(name).png")
                 return AvatarLoader(url: url, from: fixture.store, startsAtOnce: true)
             }
             try await waitUntil { fixture.store.requests.waitingCount >= 3 }
@@ -218,14 +218,14 @@ struct AvatarLoaderTests {
     @Test(arguments: ["progressive.jpg", "interlaced.png", "interlaced.gif"])
     func previewsArriveBeforeTheImage(name: String) async throws {
         try await StoreFixture.withStore({ $0.timeout = longEnough }) { fixture in
-            let picture = try Pictures.named(name)
+            let image = try Images.named(name)
             try await moreAndMoreSlowly { milliseconds in
                 let path = "/\(milliseconds)"
                 let drip = LoopbackOrigin.Behaviour.drip(
-                    byteCount: picture.count / 12,
+                    byteCount: image.count / 12,
                     interval: .milliseconds(milliseconds)
                 )
-                fixture.origin.setResponse(.image(picture).behaving(drip), for: path)
+                fixture.origin.setResponse(.image(image).behaving(drip), for: path)
                 let loader = AvatarLoader(url: fixture.origin.url(path), from: fixture.store, startsAtOnce: true)
                 var previews: [[UInt8]] = []
                 await become {
@@ -233,8 +233,8 @@ struct AvatarLoaderTests {
                     return loader.image != nil || loader.error != nil
                 }
                 #expect(loader.error == nil)
-                #expect(previews.allSatisfy { picture.starts(with: $0) && $0.count < picture.count })
-                #expect(loader.preview == nil && loader.image?.bytes == picture)
+                #expect(previews.allSatisfy { image.starts(with: $0) && $0.count < image.count })
+                #expect(loader.preview == nil && loader.image?.bytes == image)
                 return previews.count > 1
             }
         }

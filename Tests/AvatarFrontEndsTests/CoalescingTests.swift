@@ -11,7 +11,7 @@ private struct Wall: FetchableImage {
 @MainActor
 @Suite(.timeLimit(.minutes(2)))
 struct CoalescingTests {
-    private let face = Pictures.face(1)
+    private let face = Images.face(1)
 
     @Test func aHundredRequestsFromAllFrontEndsShareOneDownload() async throws {
         try await StoreFixture.withStore { fixture in

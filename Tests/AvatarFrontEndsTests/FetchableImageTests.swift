@@ -13,8 +13,8 @@ private struct Wall: FetchableImage {
 
 @Suite(.timeLimit(.minutes(2)))
 struct FetchableImageTests {
-    private let face = Pictures.face(1)
-    private let other = Pictures.face(2)
+    private let face = Images.face(1)
+    private let other = Images.face(2)
 
     private func withWall(
         _ configure: (inout AvatarStore.Configuration) -> Void = { _ in },
@@ -180,10 +180,10 @@ struct FetchableImageTests {
 
     @Test func imagesAreDeletedByURLAndByName() async throws {
         try await withWall { fixture, wall in
-            let urls = (0..<3).map { fixture.serve(Pictures.face($0), at: "/\($0).png") }
+            let urls = (0..<3).map { fixture.serve(Images.face($0), at: "/\($0).png") }
             for url in urls { _ = try await wall.fetchImage(from: url) }
             let names = (0..<2).map { FetchableImageOptions(customFileName: "\($0)") }
-            for options in names { try await wall.save(image: Pictures.face(10), options: options) }
+            for options in names { try await wall.save(image: Images.face(10), options: options) }
 
             #expect(try await wall.deleteImage(using: urls[0]))
             #expect(try await wall.deleteImage(using: urls[0]) == false)
@@ -200,8 +200,8 @@ struct FetchableImageTests {
     @Test func batchDeliversEachImageWithItsIndex() async throws {
         try await withWall { fixture, wall in
             let urls: [String?] = [
-                fixture.serve(Pictures.face(0), at: "/0.png"), nil, fixture.origin.url("/missing.png"), "no URL",
-                fixture.serve(Pictures.face(4), at: "/4.png"), fixture.serve(Pictures.face(0), at: "/0.png"),
+                fixture.serve(Images.face(0), at: "/0.png"), nil, fixture.origin.url("/missing.png"), "no URL",
+                fixture.serve(Images.face(4), at: "/4.png"), fixture.serve(Images.face(0), at: "/0.png"),
             ]
             var found: [Int: FetchedImage] = [:]
 
@@ -211,8 +211,8 @@ struct FetchableImageTests {
             }
 
             #expect(found.count == 6)
-            #expect(found[0]?.image?.bytes == Pictures.face(0) && found[5]?.image?.bytes == Pictures.face(0))
-            #expect(found[4]?.image?.bytes == Pictures.face(4))
+            #expect(found[0]?.image?.bytes == Images.face(0) && found[5]?.image?.bytes == Images.face(0))
+            #expect(found[4]?.image?.bytes == Images.face(4))
             #expect(found[1]?.image == nil && found[1]?.error == nil)
             #expect(found[2]?.image == nil && found[2]?.error?.failure == .gone)
             #expect(found[3]?.image == nil && found[3]?.error?.code == .unsupportedURL)
@@ -221,12 +221,12 @@ struct FetchableImageTests {
 
     @Test func batchIgnoresTheCustomName() async throws {
         try await withWall { fixture, wall in
-            let urls = (0..<3).map { fixture.serve(Pictures.face($0), at: "/\($0).png") }
+            let urls = (0..<3).map { fixture.serve(Images.face($0), at: "/\($0).png") }
             let options = FetchableImageOptions(customFileName: "me")
             try await wall.save(image: other, options: options)
 
             for await fetched in wall.fetchBatchImages(using: urls, options: options) {
-                #expect(fetched.image?.bytes == Pictures.face(fetched.index))
+                #expect(fetched.image?.bytes == Images.face(fetched.index))
             }
             #expect(try await wall.deleteBatchImages(using: urls + [nil], options: options) == 3)
             #expect(try await wall.fetchImage(from: nil, options: options).bytes == other)
@@ -237,7 +237,7 @@ struct FetchableImageTests {
         try await withWall { fixture, wall in
             fixture.origin.setResponse(.hang, for: "/slow.png")
             let slow = fixture.origin.url("/slow.png")
-            let quick = (0..<5).map { fixture.serve(Pictures.face($0), at: "/\($0).png") }
+            let quick = (0..<5).map { fixture.serve(Images.face($0), at: "/\($0).png") }
             var arrived: Set<Int> = []
 
             for await fetched in wall.fetchBatchImages(using: [slow] + quick) {
@@ -268,10 +268,10 @@ struct FetchableImageTests {
 
     @Test func longBatchIsComplete() async throws {
         try await withWall({ $0.connections = 3 }) { fixture, wall in
-            let urls = (0..<200).map { fixture.serve(Pictures.face($0), at: "/\($0).png") }
+            let urls = (0..<200).map { fixture.serve(Images.face($0), at: "/\($0).png") }
             var count = 0
             for await fetched in wall.fetchBatchImages(using: urls) {
-                #expect(fetched.image?.bytes == Pictures.face(fetched.index))
+                #expect(fetched.image?.bytes == Images.face(fetched.index))
                 count += 1
             }
             #expect(count == 200)
@@ -374,7 +374,7 @@ struct FetchableImageTests {
 
     @Test func completionHandlersDeleteBatches() async throws {
         try await withWall { fixture, wall in
-            let urls = (0..<2).map { fixture.serve(Pictures.face($0), at: "/\($0).png") }
+            let urls = (0..<2).map { fixture.serve(Images.face($0), at: "/\($0).png") }
             for url in urls { _ = try await wall.fetchImage(from: url) }
             let name = FetchableImageOptions(customFileName: "me")
             try await wall.save(image: face, options: name)

@@ -4,7 +4,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// A row of a list. It shows one picture at a time, and records all contents it was given.
+/// A row of a list. It shows one image at a time, and records all contents it was given.
 @MainActor
 private final class Row {
     let target = AvatarTarget()
@@ -34,8 +34,8 @@ private struct Person: Decodable, Sendable {
 @MainActor
 @Suite(.timeLimit(.minutes(2)))
 struct FutureAvatarTests {
-    private let face = Pictures.face(1)
-    private let other = Pictures.face(2)
+    private let face = Images.face(1)
+    private let other = Images.face(2)
 
     // MARK: Starting
 
@@ -101,7 +101,7 @@ struct FutureAvatarTests {
             fixture.serve(face, at: "/a.png")
             let url = fixture.origin.url("/a.png")
             fixture.origin.setResponse(for: "/a.png") { _ in
-                fixture.origin.requestCount < 3 ? .status(503) : .image(Pictures.face(1))
+                fixture.origin.requestCount < 3 ? .status(503) : .image(Images.face(1))
             }
             let retry = FetchRetry(attempts: 3, delay: .milliseconds(1))
 
@@ -299,8 +299,8 @@ struct FutureAvatarTests {
                 }
             }
 
-            /// The picture of each target, once all of them have one.
-            func pictures() async throws -> [Int: [UInt8]] {
+            /// The image of each target, once all of them have one.
+            func images() async throws -> [Int: [UInt8]] {
                 try await waitUntil { shown.count >= targets.count }
                 return shown
             }
@@ -312,15 +312,15 @@ struct FutureAvatarTests {
         }
         try await StoreFixture.withStore { fixture in
             let avatars = (0..<20).map { number in
-                FutureAvatar(url: fixture.serve(Pictures.face(number), at: "/\(number).png"), from: fixture.store)
+                FutureAvatar(url: fixture.serve(Images.face(number), at: "/\(number).png"), from: fixture.store)
             }
             // The futures are created on the main actor and shown on another one; no actor waits for the fetch.
             let shelf = Shelf()
             try await shelf.show(avatars)
             let used = await Task.detached { try? await avatars[0].image.bytes }.value
-            let pictures = try await shelf.pictures()
-            #expect(used == Pictures.face(0))
-            for number in 0..<20 { #expect(pictures[number] == Pictures.face(number)) }
+            let images = try await shelf.images()
+            #expect(used == Images.face(0))
+            for number in 0..<20 { #expect(images[number] == Images.face(number)) }
         }
     }
 

@@ -35,7 +35,7 @@ struct LargeImageTests {
 
     private static func measure(_ path: Path) async throws {
         try await StoreFixture.withStore { fixture in
-            let small = Pictures.face(1)
+            let small = Images.face(1)
             // Generated while it is sent, because the origin is in the same process and must not add to the memory.
             let large = LoopbackOrigin.Body.generated(byteCount: byteCount, beginning: small)
             fixture.origin.setResponse(LoopbackOrigin.Response(body: large), for: "/large.png")

@@ -113,13 +113,13 @@ struct MemoryCacheTests {
         try await StoreFixture.withStore { fixture in
             let wall = Wall(avatarStore: fixture.store, avatarMemory: MemoryCache())
             let options = FetchableImageOptions(customFileName: "me")
-            try await wall.save(image: Pictures.face(1), options: options)
-            #expect(try await wall.fetchImage(from: nil, options: options).bytes == Pictures.face(1))
+            try await wall.save(image: Images.face(1), options: options)
+            #expect(try await wall.fetchImage(from: nil, options: options).bytes == Images.face(1))
             #expect(wall.avatarMemory?.count == 1)
             let other = try await fixture.openAgain()
 
-            try await other.save(Pictures.face(2), named: "me", in: .caches)
-            #expect(try await wall.fetchImage(from: nil, options: options).bytes == Pictures.face(2))
+            try await other.save(Images.face(2), named: "me", in: .caches)
+            #expect(try await wall.fetchImage(from: nil, options: options).bytes == Images.face(2))
 
             try await other.remove(AvatarKey(name: "me"))
             await #expect(throws: AvatarStoreError.self) { try await wall.fetchImage(from: nil, options: options) }
@@ -130,7 +130,7 @@ struct MemoryCacheTests {
     @Test func hitReadsNoFile() async throws {
         try await StoreFixture.withStore { fixture in
             let wall = Wall(avatarStore: fixture.store, avatarMemory: MemoryCache())
-            let url = fixture.serve(Pictures.face(1), at: "/a.png")
+            let url = fixture.serve(Images.face(1), at: "/a.png")
             let first = try await wall.fetchImage(from: url)
             // Other bytes than in the file, so they can only come from memory.
             var marked = first

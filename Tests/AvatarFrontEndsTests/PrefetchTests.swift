@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2)))
 struct PrefetchTests {
     private func serve(_ fixture: StoreFixture, _ names: [String]) -> [String] {
-        names.enumerated().map { fixture.serve(Pictures.face($0), at: "/\($1).png") }
+        names.enumerated().map { fixture.serve(Images.face($0), at: "/\($1).png") }
     }
 
     @Test func prefetchedImagesAreStored() async throws {
@@ -21,7 +21,7 @@ struct PrefetchTests {
             #expect(prefetcher.pendingCount == 0)
             for (number, url) in urls.enumerated() {
                 let stored = try fixture.store.storedAvatar(for: url)
-                #expect(stored?.bytes == Pictures.face(number))
+                #expect(stored?.bytes == Images.face(number))
             }
             #expect(fixture.origin.requestCount == 31)
             prefetcher.prefetch(urls)
@@ -52,7 +52,7 @@ struct PrefetchTests {
     @Test func readOvertakesThePrefetch() async throws {
         try await withBusyPrefetch(limit: 4, ["a", "b", "c"]) { fixture, prefetcher, hang, urls in
             try await waitUntil { fixture.store.requests.waitingCount >= 3 }
-            let other = fixture.serve(Pictures.face(9), at: "/other.png")
+            let other = fixture.serve(Images.face(9), at: "/other.png")
             // One image that is also in the queue, and one that is not.
             async let wanted = fixture.store.avatar(for: urls[2])
             try await waitUntil { fixture.store.waiterCount(of: try AvatarKey(url: urls[2])) >= 2 }
@@ -93,7 +93,7 @@ struct PrefetchTests {
 
     @Test func cancelledImageCanBePrefetchedAgain() async throws {
         try await withBusyPrefetch(["a"]) { fixture, prefetcher, hang, urls in
-            fixture.serve(Pictures.face(7), at: "/hang.png")
+            fixture.serve(Images.face(7), at: "/hang.png")
             for _ in 0..<200 {
                 prefetcher.cancel([hang, urls[0]])
                 prefetcher.prefetch([hang, urls[0]])
@@ -101,14 +101,14 @@ struct PrefetchTests {
             #expect(prefetcher.pendingCount == 2)
             await prefetcher.waitUntilDone()
             let stored = try [hang, urls[0]].map { try fixture.store.storedAvatar(for: $0)?.bytes }
-            #expect(stored == [Pictures.face(7), Pictures.face(0)])
+            #expect(stored == [Images.face(7), Images.face(0)])
         }
     }
 
     @Test func fetchWithAnotherReaderContinues() async throws {
         try await StoreFixture.withStore { fixture in
             let gate = LoopbackOrigin.Gate()
-            fixture.origin.setResponse(.image(Pictures.face(1)).held(by: gate), for: "/a.png")
+            fixture.origin.setResponse(.image(Images.face(1)).held(by: gate), for: "/a.png")
             let url = fixture.origin.url("/a.png")
             let prefetcher = AvatarPrefetcher(store: fixture.store)
             prefetcher.prefetch([url])
@@ -119,7 +119,7 @@ struct PrefetchTests {
             prefetcher.cancelAll()
             gate.open()
 
-            #expect(try await wanted.value == Pictures.face(1))
+            #expect(try await wanted.value == Images.face(1))
             #expect(fixture.origin.requestCount == 1)
         }
     }

@@ -31,7 +31,7 @@ struct PreviewScannerTests {
     }
 
     @Test func progressiveJPEGIsDrawnAfterEachScan() throws {
-        let bytes = try Pictures.named("progressive.jpg")
+        let bytes = try Images.named("progressive.jpg")
         // Pillow writes ten scans. Each ends where the marker before the next one starts.
         let previews = try previews(bytes, step: 1, total: bytes.count)
         #expect(previews.count == 10)
@@ -46,11 +46,11 @@ struct PreviewScannerTests {
     }
 
     @Test func baselineJPEGHasNoPreview() throws {
-        #expect(try previews(Pictures.named("baseline.jpg"), step: 1, total: nil) == [])
+        #expect(try previews(Images.named("baseline.jpg"), step: 1, total: nil) == [])
     }
 
     @Test(arguments: [nil, true]) func interlacedPNGIsDrawnAtEachDoubling(knowsTotal: Bool?) throws {
-        let bytes = try Pictures.named("interlaced.png")
+        let bytes = try Images.named("interlaced.png")
         let previews = try previews(bytes, step: 1, total: knowsTotal.map { _ in bytes.count })
         #expect((5...7).contains(previews.count))
         #expect(zip(previews, previews.dropFirst()).allSatisfy { $1 == 2 * $0 })
@@ -58,11 +58,11 @@ struct PreviewScannerTests {
     }
 
     @Test func plainPNGHasNoPreview() throws {
-        #expect(try previews(Pictures.face(1), step: 1, total: nil) == [])
+        #expect(try previews(Images.face(1), step: 1, total: nil) == [])
     }
 
     @Test func interlacedGIFIsDrawnAtEachDoubling() throws {
-        let bytes = try Pictures.named("interlaced.gif")
+        let bytes = try Images.named("interlaced.gif")
         let previews = try previews(bytes, step: 1, total: bytes.count)
         #expect((2...4).contains(previews.count))
         // Each ends behind a sub-block, so the next byte is the length of the next sub-block.
@@ -70,7 +70,7 @@ struct PreviewScannerTests {
     }
 
     @Test func plainGIFHasNoPreview() throws {
-        var bytes = try Pictures.named("interlaced.gif")
+        var bytes = try Images.named("interlaced.gif")
         let descriptor = try #require(
             bytes.indices.first { bytes[$0...].starts(with: [0x2C, 0, 0, 0, 0, 96, 0, 96, 0]) }
         )

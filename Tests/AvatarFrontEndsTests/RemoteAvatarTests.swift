@@ -6,8 +6,8 @@ import Testing
 @MainActor
 @Suite(.timeLimit(.minutes(2)))
 struct RemoteAvatarTests {
-    private let face = Pictures.face(1)
-    private let other = Pictures.face(2)
+    private let face = Images.face(1)
+    private let other = Images.face(2)
 
     private func name(_ avatar: RemoteAvatar) -> String {
         avatar.content(loading: { "loading" }, image: { "image \($0.bytes.count)" }, failure: { "failure \($0.code)" })
@@ -111,7 +111,7 @@ struct RemoteAvatarTests {
             let urls = (0..<6).map { number in
                 let delay = Duration.milliseconds(40 * (6 - number) + 10 * seed)
                 let path = "/\(number).png"
-                fixture.origin.setResponse(.image(Pictures.face(number)).delayed(by: delay), for: path)
+                fixture.origin.setResponse(.image(Images.face(number)).delayed(by: delay), for: path)
                 return fixture.origin.url(path)
             }
             let avatar = RemoteAvatar(url: urls[0], from: fixture.store, memory: nil)
@@ -120,18 +120,18 @@ struct RemoteAvatarTests {
             for (number, url) in urls.enumerated() {
                 avatar.url = url
                 try await fixture.origin.waitForRequests()
-                if let bytes = bytes(avatar) { #expect(bytes == Pictures.face(number)) }
+                if let bytes = bytes(avatar) { #expect(bytes == Images.face(number)) }
             }
             // The responses arrive from the last to the first.
             for other in others.reversed() {
                 _ = try await other.value
-                if let bytes = bytes(avatar) { #expect(bytes == Pictures.face(5)) }
+                if let bytes = bytes(avatar) { #expect(bytes == Images.face(5)) }
             }
             await become { bytes(avatar) != nil }
-            #expect(bytes(avatar) == Pictures.face(5))
+            #expect(bytes(avatar) == Images.face(5))
             // And back: the response to the first fetch of this image is shown.
             avatar.url = urls[2]
-            #expect(bytes(avatar) == Pictures.face(2))
+            #expect(bytes(avatar) == Images.face(2))
         }
     }
 }

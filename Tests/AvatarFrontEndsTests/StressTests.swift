@@ -8,7 +8,7 @@ import Testing
 @MainActor
 @Suite(.timeLimit(.minutes(15)))
 struct StressTests {
-    /// The contacts. Each has its own picture, except that every seventh has none and every eleventh has a broken
+    /// The contacts. Each has its own image, except that every seventh has none and every eleventh has a broken
     /// server.
     private nonisolated static let people = 120
 
@@ -20,7 +20,7 @@ struct StressTests {
 
     private nonisolated static func isBroken(_ person: Int) -> Bool { person % 11 == 5 }
 
-    /// Serves the pictures with random delays.
+    /// Serves the images with random delays.
     private func serve(_ fixture: StoreFixture, seed: Int) -> [String] {
         (0..<Self.people).map { person in
             let path = "/\(person).png"
@@ -44,7 +44,7 @@ struct StressTests {
     @MainActor
     private final class Row {
         let target = AvatarTarget()
-        /// The contact whose picture belongs here.
+        /// The contact whose image belongs here.
         var person: Int?
         /// The number of the future that is bound.
         var future: Int?
@@ -73,7 +73,7 @@ struct StressTests {
 
         private func take(_ content: FutureAvatar.Content, of bound: Int) {
             told += 1
-            // The content must belong to the future that is bound now, and be the picture of its contact.
+            // The content must belong to the future that is bound now, and be the image of its contact.
             if bound != person { wrong += 1 }
             if case .placeholder = content { return }
             settled = true
@@ -90,7 +90,7 @@ struct StressTests {
         ProcessInfo.processInfo.environment["AVATARS_SEED"].flatMap { Int($0) } ?? Int.random(in: 0..<1_000_000)
     }
 
-    @Test func everyTargetShowsItsOwnPicture() async throws {
+    @Test func everyTargetShowsItsOwnImage() async throws {
         let seed = seed
         var random = SplitMix64(seed: UInt64(seed))
         try await StoreFixture.withStore { fixture in
@@ -206,7 +206,7 @@ struct StressTests {
             )
         }
 
-        /// The number of front ends that show the picture of another contact.
+        /// The number of front ends that show the image of another contact.
         var misplaced: Int {
             let remotes = zip(remotes, people).count { remote, person in
                 guard case .image(let image) = remote.state else { return false }
@@ -219,7 +219,7 @@ struct StressTests {
             return remotes + loaders
         }
 
-        /// Waits until all fetches have ended, and returns the number of wrong pictures.
+        /// Waits until all fetches have ended, and returns the number of wrong images.
         func settle() async -> Int {
             await become { remotes.allSatisfy { $0.url == nil || $0.isSettled } }
             await become { loaders.allSatisfy { $0?.loader.isLoading != true } }

@@ -9,8 +9,8 @@ struct ICOParserTests {
         bytes = try ImageFixture.named("ico-png-sizes.ico")
     }
 
-    /// The offset of the picture that directory entry `index` points to.
-    private func picture(_ index: Int) -> Int {
+    /// The offset of the image that directory entry `index` points to.
+    private func image(_ index: Int) -> Int {
         bytes[(6 + 16 * index + 12)...].prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
     }
 
@@ -19,8 +19,8 @@ struct ICOParserTests {
         #expect(try inspect(bytes).width == 256)
     }
 
-    @Test func sizeComesFromThePictureNotItsEntry() throws {
-        let large = bytes.writing(.bigEndian(UInt32(20_000)) + .bigEndian(UInt32(30_000)), at: picture(0) + 16)
+    @Test func sizeComesFromTheImageNotItsEntry() throws {
+        let large = bytes.writing(.bigEndian(UInt32(20_000)) + .bigEndian(UInt32(30_000)), at: image(0) + 16)
 
         #expect(try refusal(of: large)?.kind == .tooManyPixels)
     }
@@ -30,15 +30,15 @@ struct ICOParserTests {
         #expect(try refusal(of: bytes.writing(.littleEndian(count), at: 4))?.kind == .notImage)
     }
 
-    @Test func everyPictureMustBeComplete() throws {
+    @Test func everyImageMustBeComplete() throws {
         let beyond = UInt32(bytes.count - 39)
 
         #expect(try refusal(of: bytes.writing(.littleEndian(beyond), at: 6 + 12))?.kind == .truncated)
         #expect(try refusal(of: bytes.writing(.littleEndian(UInt32.max), at: 6 + 8))?.kind == .truncated)
     }
 
-    @Test func invalidPictureIsRefused() throws {
-        #expect(try refusal(of: bytes.writing([0x88], at: picture(1)))?.kind == .notImage)
+    @Test func invalidImageIsRefused() throws {
+        #expect(try refusal(of: bytes.writing([0x88], at: image(1)))?.kind == .notImage)
         #expect(try refusal(of: bytes.writing(.littleEndian(UInt32(6)), at: 6 + 12))?.kind == .notImage)
         #expect(try refusal(of: bytes.writing(.littleEndian(UInt32(39)), at: 6 + 8))?.kind == .notImage)
     }
@@ -51,17 +51,17 @@ struct ICOParserTests {
         #expect(try refusal(of: icon.writing(.littleEndian(UInt32(64)), at: 22))?.kind == .notImage)
     }
 
-    @Test func manyDistantPicturesCostFewReads() throws {
+    @Test func manyDistantImagesCostFewReads() throws {
         let count = 256
         let distance = 5000
-        let picture = [40, 0, 0, 0, 16, 0, 0, 0, 32, 0, 0, 0] + [UInt8](repeating: 0, count: distance - 12)
+        let image = [40, 0, 0, 0, 16, 0, 0, 0, 32, 0, 0, 0] + [UInt8](repeating: 0, count: distance - 12)
         let entries = (0..<count).map { index in
             [16, 16, 0, 0, 1, 0, 32, 0] + .littleEndian(UInt32(40))
                 + .littleEndian(UInt32(6 + 16 * count + index * distance))
         }
         let source = CountingByteSource(
             [0, 0, 1, 0] + .littleEndian(UInt16(count)) + Array(entries.joined())
-                + Array(repeatElement(picture, count: count).joined())
+                + Array(repeatElement(image, count: count).joined())
         )
 
         _ = try ImageInspector(maximumPixels: 256, allowsSVG: false).inspect(source)

@@ -10,7 +10,7 @@ struct ImageFixture: CustomTestStringConvertible, Sendable {
     let height: Int
     /// The length at which the image is complete; `nil` if it needs all bytes.
     let neededByteCount: Int?
-    /// The pixels before a crop; `nil` if the picture is not cropped.
+    /// The pixels before a crop; `nil` if the image is not cropped.
     let uncroppedPixelCount: Int?
     /// Whether the encoder wrote more than the image.
     let hasMetadata: Bool

@@ -26,7 +26,7 @@ struct JPEG2000ParserTests {
         #expect(try refusal(of: codestream.writing([0xFF, 0x91], at: tile))?.kind != nil)
     }
 
-    @Test func offsetOfThePictureReducesItsSize() throws {
+    @Test func offsetOfTheImageReducesItsSize() throws {
         let moved = codestream.writing(.bigEndian(UInt32(10)) + .bigEndian(UInt32(5)), at: 16)
         let beyond = codestream.writing(.bigEndian(UInt32(40)), at: 16)
 

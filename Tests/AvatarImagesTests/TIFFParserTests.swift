@@ -37,7 +37,7 @@ struct TIFFParserTests {
         #expect(try refusal(of: bytes.writing(.littleEndian(UInt32.max), at: bytes.count - 4))?.kind == .truncated)
     }
 
-    @Test func sizeAndLocationOfThePictureAreRequired() throws {
+    @Test func sizeAndLocationOfTheImageAreRequired() throws {
         let all = [field(256, 7), field(257, 5), field(273, 8), field(279, 1)]
 
         #expect(try inspect(file(all)) == ImageDescription(format: .tiff, width: 7, height: 5))

@@ -26,7 +26,7 @@ struct WebPParserTests {
         #expect(try inspect(bytes) == ImageDescription(format: .webp, width: 4, height: 3, hasMetadata: true))
     }
 
-    @Test func canvasNeedsAPictureThatFits() throws {
+    @Test func canvasNeedsAImageThatFits() throws {
         #expect(try refusal(of: file(canvas))?.kind == .notImage)
         #expect(try refusal(of: file(canvas, lossless(width: 5, height: 3)))?.kind == .notImage)
         #expect(try refusal(of: file(canvas, lossless(width: 4, height: 4)))?.kind == .notImage)
@@ -40,14 +40,14 @@ struct WebPParserTests {
         #expect(try refusal(of: bytes)?.kind == .tooManyPixels)
     }
 
-    @Test func pictureWithoutItsSignatureIsRefused() throws {
+    @Test func imageWithoutItsSignatureIsRefused() throws {
         #expect(try refusal(of: file(chunk("VP8L", [0x30, 0, 0, 0, 0])))?.kind == .notImage)
         #expect(try refusal(of: file(chunk("VP8 ", Array(repeating: 0, count: 16))))?.kind == .notImage)
         #expect(try refusal(of: file(chunk("ABCD", [1, 2])))?.kind == .notImage)
         #expect(try refusal(of: file())?.kind == .notImage)
     }
 
-    @Test func lossyPictureMustBeAKeyFrame() throws {
+    @Test func lossyImageMustBeAKeyFrame() throws {
         let bytes = try ImageFixture.named("webp-lossy.webp")
 
         #expect(try refusal(of: bytes.writing([bytes[20] | 1], at: 20))?.kind == .notImage)

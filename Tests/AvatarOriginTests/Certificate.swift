@@ -6,7 +6,7 @@ import Testing
 struct Certificate: Sendable {
     /// The properties of a certificate that a client must judge.
     enum Kind: String, CaseIterable, Sendable {
-        /// For 127.0.0.1 and `pictures.example`, and valid.
+        /// For 127.0.0.1 and `images.example`, and valid.
         case valid
         /// The same, valid until yesterday.
         case expired

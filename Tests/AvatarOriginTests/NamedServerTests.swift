@@ -4,7 +4,7 @@ import AvatarProviders
 import AvatarStoreTesting
 import Testing
 
-/// Requests for pictures at servers that the operator has named, whose addresses may be private.
+/// Requests for images at servers that the operator has named, whose addresses may be private.
 @Suite(.timeLimit(.minutes(5)))
 struct NamedServerTests {
     private func status(_ client: HTTPOrigin, _ url: String, named: String? = nil) async throws -> Int {

@@ -54,7 +54,7 @@ struct Pixels {
         return (left...right, top...bottom)
     }
 
-    /// Whether the picture is the silhouette, whose shoulders reach the lower edge.
+    /// Whether the image is the silhouette, whose shoulders reach the lower edge.
     var isSilhouette: Bool { row(side - 1).count > side / 2 }
 }
 #endif

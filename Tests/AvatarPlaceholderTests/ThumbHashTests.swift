@@ -4,7 +4,7 @@ import Testing
 
 /// ThumbHashes of the encoder, and random bytes.
 @Suite(.timeLimit(.minutes(5))) struct ThumbHashTests {
-    /// The hash of an opaque picture of 40 × 30 pixels.
+    /// The hash of an opaque image of 40 × 30 pixels.
     private static let opaque: [UInt8] = [
         220, 247, 5, 45, 142, 63, 134, 119, 164, 121, 119, 125, 136, 199, 87, 121, 11, 53, 233, 130, 8,
     ]
@@ -18,26 +18,26 @@ import Testing
         let hash = try #require(ThumbHash(bytes))
 
         #expect(hash.averageColour == colour && hash.hasAlpha == hasAlpha)
-        #expect(hash.picture.width == 32 && hash.picture.height == height)
-        #expect(hash.picture.rgba.count == 32 * height * 4)
-        let alphas = Set(stride(from: 3, to: hash.picture.rgba.count, by: 4).map { hash.picture.rgba[$0] })
+        #expect(hash.image.width == 32 && hash.image.height == height)
+        #expect(hash.image.rgba.count == 32 * height * 4)
+        let alphas = Set(stride(from: 3, to: hash.image.rgba.count, by: 4).map { hash.image.rgba[$0] })
         #expect((alphas == [255]) == !hasAlpha)
     }
 
-    /// A picture of one colour has no waves: nibbles of 7 and 8 are almost zero, and the scales are zero.
-    @Test func flatPictureHasOneColour() throws {
+    /// An image of one colour has no waves: nibbles of 7 and 8 are almost zero, and the scales are zero.
+    @Test func flatImageHasOneColour() throws {
         let flat: [UInt8] = [0x3f, 0xf8, 0x01, 7, 0] + [UInt8](repeating: 0x77, count: 19)
         let hash = try #require(ThumbHash(flat))
-        let pixels = stride(from: 0, to: hash.picture.rgba.count, by: 4).map { Array(hash.picture.rgba[$0..<$0 + 4]) }
-        #expect(Set(pixels).count == 1 && hash.picture.width == 32 && hash.picture.height == 32)
+        let pixels = stride(from: 0, to: hash.image.rgba.count, by: 4).map { Array(hash.image.rgba[$0..<$0 + 4]) }
+        #expect(Set(pixels).count == 1 && hash.image.width == 32 && hash.image.height == 32)
     }
 
-    /// The mean of the drawn picture is close to the mean in the header.
-    @Test func pictureHasTheAverageColour() throws {
-        let picture = try #require(ThumbHash(Self.opaque)).picture
+    /// The mean of the drawn image is close to the mean in the header.
+    @Test func imageHasTheAverageColour() throws {
+        let image = try #require(ThumbHash(Self.opaque)).image
         for (channel, expected) in [0x6d, 0x72, 0x74].enumerated() {
-            let sum = stride(from: channel, to: picture.rgba.count, by: 4).reduce(0) { $0 + Int(picture.rgba[$1]) }
-            #expect(abs(sum / (picture.width * picture.height) - expected) <= 4)
+            let sum = stride(from: channel, to: image.rgba.count, by: 4).reduce(0) { $0 + Int(image.rgba[$1]) }
+            #expect(abs(sum / (image.width * image.height) - expected) <= 4)
         }
     }
 
@@ -58,12 +58,12 @@ import Testing
         ),
     ])
     func pixelsAreThoseOfTheAlgorithm(bytes: [UInt8], expected: [[Int]]) throws {
-        let picture = try #require(ThumbHash(bytes)).picture
-        let (width, height) = (picture.width, picture.height)
+        let image = try #require(ThumbHash(bytes)).image
+        let (width, height) = (image.width, image.height)
         let places = [(0, 0), (width - 1, 0), (width - 1, height - 1), (0, height - 1), (width / 2, height / 2)]
         for ((x, y), pixel) in zip(places, expected) {
             let start = (y * width + x) * 4
-            for (drawn, value) in zip(picture.rgba[start..<start + 4], pixel) {
+            for (drawn, value) in zip(image.rgba[start..<start + 4], pixel) {
                 #expect(abs(Int(drawn) - value) <= 1, "\(x), \(y)")
             }
         }
@@ -101,9 +101,9 @@ import Testing
             }
             guard let hash = ThumbHash(bytes) else { continue }
             drawn += 1
-            let picture = hash.picture
-            #expect((1...32).contains(picture.width) && (1...32).contains(picture.height), "\(bytes)")
-            #expect(picture.rgba.count == picture.width * picture.height * 4 && !hash.png.isEmpty, "\(bytes)")
+            let image = hash.image
+            #expect((1...32).contains(image.width) && (1...32).contains(image.height), "\(bytes)")
+            #expect(image.rgba.count == image.width * image.height * 4 && !hash.png.isEmpty, "\(bytes)")
             #expect(hash.averageColour.count == 7, "\(bytes)")
         }
         #expect(drawn > 10)

@@ -53,7 +53,7 @@ private final class Listener: Subscriber, Sendable {
     func isOver() async { for await _ in over {} }
 }
 
-private final class Picture {
+private final class Image {
     var file: URL?
 }
 
@@ -171,16 +171,16 @@ struct AvatarPublisherTests {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(face, at: "/a.png")
             let subject = PassthroughSubject<AvatarPublisher.Output, AvatarStoreError>()
-            let picture = Picture()
+            let image = Image()
             var subscriptions: [AnyCancellable] = []
             let ends = AsyncStream<Bool> { stream in
                 subject.map { Optional($0.fileURL) }.replaceError(with: nil)
                     .handleEvents(receiveCompletion: { _ in stream.finish() })
-                    .assign(to: \.file, on: picture).store(in: &subscriptions)
+                    .assign(to: \.file, on: image).store(in: &subscriptions)
             }
             AvatarPublisher(url: url, from: fixture.store).subscribe(subject).store(in: &subscriptions)
             for await _ in ends {}
-            let file = try #require(picture.file)
+            let file = try #require(image.file)
             #expect(try Data(contentsOf: file) == Data(face))
             subscriptions = []
         }
@@ -224,8 +224,8 @@ struct AvatarPublisherTests {
         }
     }
 
-    /// Targets are bound to one picture after the other, while responses are delayed at random and some fail.
-    @Test func everySubscriberGetsItsOwnPicture() async throws {
+    /// Targets are bound to one image after the other, while responses are delayed at random and some fail.
+    @Test func everySubscriberGetsItsOwnImage() async throws {
         let faces = (0..<60).map { SampleImage.png(seed: UInt64($0), byteCount: 300 + $0) }
         try await StoreFixture.withStore { fixture in
             let urls = faces.indices.map { number in

@@ -33,7 +33,7 @@ struct BrowserTests {
                 let frames = try JSONDecoder().decode([Frame].self, from: Data(String(found.1).utf8))
                 #expect(frames.count == pages.count * Self.widths.count)
                 for frame in frames {
-                    // No page is wider than its window, every picture is shown, and the style sheet has the right digest.
+                    // No page is wider than its window, every image is shown, and the style sheet has the right digest.
                     #expect(frame.scrollWidth <= frame.width, "\(frame.page) at \(frame.width)")
                     #expect(frame.images > 0 && frame.brokenImages == 0, "\(frame.page)")
                     #expect(frame.background == (isDark ? "rgb(22, 22, 24)" : "rgb(246, 245, 242)"), "\(frame.page)")
@@ -45,7 +45,7 @@ struct BrowserTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func screenshotShowsPictures() async throws {
+    @Test(.timeLimit(.minutes(2))) func screenshotShowsImages() async throws {
         try await ResponderFixture.with { fixture in
             try await Browser.withFolder { folder in
                 let site = Site(folder: folder.appending(path: "site"))
@@ -79,7 +79,7 @@ struct BrowserTests {
     /// A page that loads each of `pages` at each width and writes down what it finds. Only this page has a script.
     ///
     /// The browser prints the page once it has loaded, which a document that stays open in a frame puts off until the result is there:
-    /// pictures are decoded beside the page, and take the time that the machine needs.
+    /// images are decoded beside the page, and take the time that the machine needs.
     private static func harness(_ pages: [String]) throws -> String {
         let frames = pages.flatMap { page in widths.map { ["page": page, "width": "\($0)"] } }
         return """

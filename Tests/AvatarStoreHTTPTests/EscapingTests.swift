@@ -19,7 +19,7 @@ struct EscapingTests {
         id: hostile,
         name: nil,
         state: hostile,
-        picturePath: hostile,
+        shownPath: hostile,
         detailPath: hostile,
         anchor: hostile
     )

@@ -38,7 +38,7 @@ struct GalleryExportTests {
                     PageText(text: text).expectSafe(name)
                     for link in PageText(text: text).links { site.expectFile(link, from: name) }
                 }
-                // Each contact can be reached from the first page, with its picture or its initials.
+                // Each contact can be reached from the first page, with its image or its initials.
                 let first = PageText(text: try #require(pages["index.html"]))
                 let contacts = first.links.filter { $0.hasPrefix("pages/") && $0.hasSuffix(".html") }
                 #expect(Set(contacts).count == count)
@@ -50,7 +50,7 @@ struct GalleryExportTests {
         }
     }
 
-    @Test func picturesHaveBackgroundColours() async throws {
+    @Test func imagesHaveBackgroundColours() async throws {
         try await PageTests.withStandIns { fixture in
             try await export(fixture) { _, site in
                 let first = try #require(try site.pages()["index.html"])
@@ -61,17 +61,17 @@ struct GalleryExportTests {
         }
     }
 
-    @Test func picturesOnThePagesAreThoseOfTheContacts() async throws {
+    @Test func imagesOnThePagesAreThoseOfTheContacts() async throws {
         try await PageTests.withHostileStore { fixture in
             try await export(fixture) { _, site in
                 for id in HostileContacts.ids {
                     let name = StaticPaths(isFirstPage: true).contact(id)
                     let text = try #require(try site.pages()[name])
                     let stored = try fixture.store.avatar(forContact: id)
-                    let picture = try #require(text.firstMatch(of: /<img class="(picture|initials)" src="([^"]*)"/))
-                    #expect((picture.1 == "picture") == (stored != nil), "\(id)")
+                    let image = try #require(text.firstMatch(of: /<img class="(image|initials)" src="([^"]*)"/))
+                    #expect((image.1 == "image") == (stored != nil), "\(id)")
                     guard let stored else { continue }
-                    #expect(try site.bytes(String(picture.2), from: name) == stored.bytes, "\(id)")
+                    #expect(try site.bytes(String(image.2), from: name) == stored.bytes, "\(id)")
                 }
             }
         }
@@ -112,7 +112,7 @@ struct GalleryExportTests {
             try await export(fixture.store, owner) { report, site in
                 #expect(report.images == 1 && report.pages == 2)
                 let page = try #require(try site.pages()[StaticPaths(isFirstPage: true).contact("ada")])
-                // The other contact with the picture is named, but has no page.
+                // The other contact with the image is named, but has no page.
                 #expect(page.contains("<span><bdi>&quot;Zoë&quot; &amp; Co</bdi></span>"))
             }
             var documents = AvatarListQuery()

@@ -7,7 +7,7 @@ import Testing
 /// `/avatar/HASH`.
 @Suite(.timeLimit(.minutes(5)))
 struct LibravatarRouteTests {
-    /// Digests as `openssl md5` and `openssl sha256` print them: of ada@example.org, who has a picture, of ben@example.org, who
+    /// Digests as `openssl md5` and `openssl sha256` print them: of ada@example.org, who has an image, of ben@example.org, who
     /// has none, and two that no contact has.
     private static let ada = [
         "5bfcf2d8e394674550332640d72db509", "cfe00dde46ef942601ffafb9e2825e802858b460e586b8305b344c1eb826357d",
@@ -31,7 +31,7 @@ struct LibravatarRouteTests {
         }
     }
 
-    @Test func pictureIsFoundByEitherDigest() async throws {
+    @Test func imageIsFoundByEitherDigest() async throws {
         try await with { fixture in
             let tag = try #require(fixture.ask("/contacts/ada/picture").fields[.eTag])
             for digest in Self.ada + Self.ada.map({ $0.uppercased() }) {
@@ -52,12 +52,12 @@ struct LibravatarRouteTests {
         }
     }
 
-    /// Nothing tells an address without a picture from one that no contact has, nor from a text that is not a digest.
+    /// Nothing tells an address without an image from one that no contact has, nor from a text that is not a digest.
     @Test(arguments: [
         "", "?d=404", "?d=mp", "?d=mm&s=200", "?d=blank", "?d=initials", "?d=initials&name=Ben+Bold&s=32",
         "?d=initials&initials=BB", "?default=robohash&size=16", "?d=404&s=9999", "?f=y",
     ])
-    func unknownAddressIsAnsweredLikeOneWithoutAPicture(query: String) async throws {
+    func unknownAddressIsAnsweredLikeOneWithoutAImage(query: String) async throws {
         try await with { fixture in
             for (known, unknown) in zip(Self.ben, Self.unknown) {
                 for fields in [[:], [.ifNoneMatch: "\"x\""], [.range: "bytes=0-3"]] as [HTTPFields] {
@@ -80,7 +80,7 @@ struct LibravatarRouteTests {
         }
     }
 
-    @Test func defaultPictureIsThatOfTheRequest() async throws {
+    @Test func defaultImageIsThatOfTheRequest() async throws {
         try await with { fixture in
             let path = "/avatar/\(Self.ben[0])"
             let person = fixture.ask(path)
@@ -107,7 +107,7 @@ struct LibravatarRouteTests {
         }
     }
 
-    @Test func forcedDefaultHidesThePicture() async throws {
+    @Test func forcedDefaultHidesTheImage() async throws {
         try await with { fixture in
             let path = "/avatar/\(Self.ada[0])"
             #expect(fixture.ask(path + "?f=y").text.hasPrefix("<svg "))

@@ -19,7 +19,7 @@ import Testing
         // Without it, the tests that need it fail.
         return (try? Array(Data(contentsOf: file))) ?? []
     }()
-    private static let picture = "/contacts/ada/picture"
+    private static let image = "/contacts/ada/picture"
 
     private static func digest(_ bytes: [UInt8]) -> String {
         SHA256.hash(bytes).map { String(format: "%02x", $0) }.joined()
@@ -49,19 +49,19 @@ import Testing
 
     @Test func firstRequestTakesItOut_andLaterOnesFindTheCopy() async throws {
         try await withServer { fixture, responder in
-            #expect(responder.respondAtOnce(to: request(Self.picture)) == nil)
+            #expect(responder.respondAtOnce(to: request(Self.image)) == nil)
 
-            let first = await ask(responder, Self.picture)
-            let second = Answer(try #require(responder.respondAtOnce(to: request(Self.picture))))
+            let first = await ask(responder, Self.image)
+            let second = Answer(try #require(responder.respondAtOnce(to: request(Self.image))))
 
             #expect(first.status == 200 && first.bytes == Self.clean && second.bytes == Self.clean)
             let digest = Self.digest(Self.clean)
             #expect(second.fields[.eTag] == "\"\(digest)\"" && second.fields[.contentType] == "image/png")
             #expect(second.fields[.contentLocation] == "/images/\(digest).png")
             let tag = ["\"\(digest)\"", "\"\(Self.digest(Self.face))\""]
-            #expect(await ask(responder, Self.picture, [.ifNoneMatch: tag[0]]).status == 304)
-            #expect(await ask(responder, Self.picture, [.ifNoneMatch: tag[1]]).status == 200)
-            let part = await ask(responder, Self.picture, [.range: "bytes=30-59"])
+            #expect(await ask(responder, Self.image, [.ifNoneMatch: tag[0]]).status == 304)
+            #expect(await ask(responder, Self.image, [.ifNoneMatch: tag[1]]).status == 200)
+            let part = await ask(responder, Self.image, [.range: "bytes=30-59"])
             #expect(part.status == 206 && part.bytes == Array(Self.clean[30..<60]))
             #expect(fixture.files(in: .caches).values.sorted() == [Self.clean.count, Self.face.count])
             #expect(try fixture.store.storedAvatar(for: fixture.origin.url("/ada"))?.bytes == Self.face)
@@ -73,7 +73,7 @@ import Testing
         try await withServer { fixture, responder in
             let (stored, copy) = ("/images/\(Self.digest(Self.face)).png", "/images/\(Self.digest(Self.clean)).png")
             #expect(await ask(responder, copy).status == 404, "the copy is not made yet")
-            _ = await ask(responder, Self.picture)
+            _ = await ask(responder, Self.image)
 
             let found = Answer(try #require(responder.respondAtOnce(to: request(copy))))
             let withheld = Answer(try #require(responder.respondAtOnce(to: request(stored))))
@@ -91,26 +91,26 @@ import Testing
 
     @Test func optionAndSettingLetItOut() async throws {
         try await withServer(Self.face, .init(servesMetadata: true)) { fixture, responder in
-            let answer = Answer(try #require(responder.respondAtOnce(to: request(Self.picture))))
+            let answer = Answer(try #require(responder.respondAtOnce(to: request(Self.image))))
             #expect(answer.bytes == Self.face && answer.fields[.eTag] == "\"\(Self.digest(Self.face))\"")
             #expect(fixture.files(in: .caches).count == 1)
 
             try await fixture.store.set(.servesMetadata, to: 1)
             let bySetting = AvatarResponder(store: fixture.store)
-            #expect(await ask(bySetting, Self.picture).bytes == Self.face)
+            #expect(await ask(bySetting, Self.image).bytes == Self.face)
             try await fixture.store.set(.servesMetadata, to: 0)
-            #expect(await ask(AvatarResponder(store: fixture.store), Self.picture).bytes == Self.clean)
+            #expect(await ask(AvatarResponder(store: fixture.store), Self.image).bytes == Self.clean)
         }
     }
 
     @Test func imageWhoseMetadataCannotBeTakenOutIsNotSent() async throws {
         try await withServer(Self.tiff) { fixture, responder in
-            for path in [Self.picture, Self.picture + "?size=96", "/images/\(Self.digest(Self.tiff)).tiff"] {
+            for path in [Self.image, Self.image + "?size=96", "/images/\(Self.digest(Self.tiff)).tiff"] {
                 let answer = await ask(responder, path)
                 let reason = try answer.object()["reason"] as? String
                 #expect(answer.isProblem && answer.status == 404 && reason == "metadata", "\(path)")
             }
-            let initials = await ask(responder, Self.picture + "?placeholder=initials")
+            let initials = await ask(responder, Self.image + "?placeholder=initials")
             #expect(initials.status == 200 && initials.text.contains("<svg"))
             #expect(fixture.files(in: .caches).count == 1)
         }
@@ -125,8 +125,8 @@ import Testing
             _ = try await fixture.store.sync(contacts: [Contact(id: "ada", name: "Ada", avatarURL: url)])
             let responder = AvatarResponder(store: fixture.store)
 
-            let answer = await ask(responder, Self.picture)
-            let again = Answer(try #require(responder.respondAtOnce(to: request(Self.picture))))
+            let answer = await ask(responder, Self.image)
+            let again = Answer(try #require(responder.respondAtOnce(to: request(Self.image))))
 
             #expect(answer.status == 200 && answer.bytes.count == 1000 && again.bytes == answer.bytes)
             #expect(maker.count == 1)
@@ -143,11 +143,11 @@ import Testing
             _ = try await fixture.store.sync(contacts: [Contact(id: "ada", name: "Ada", avatarURL: url)])
             let responder = AvatarResponder(store: fixture.store)
 
-            let sized = await ask(responder, Self.picture + "?size=32")
+            let sized = await ask(responder, Self.image + "?size=32")
             #expect(sized.bytes.count == 1000 && sized.fields[.contentLocation] == nil)
             #expect(fixture.files(in: .caches).count == 2)
-            _ = await ask(responder, Self.picture)
-            let location = await ask(responder, Self.picture + "?size=32").fields[.contentLocation]
+            _ = await ask(responder, Self.image)
+            let location = await ask(responder, Self.image + "?size=32").fields[.contentLocation]
             #expect(location == "/images/\(Self.digest(Self.clean)).png?size=32")
             let path = try #require(location)
             #expect(await ask(responder, path).bytes == sized.bytes)
@@ -180,8 +180,8 @@ import Testing
             let store = try await fixture.openAgain { $0.access = .readOnly }
             let responder = AvatarResponder(store: store)
 
-            let answer = await ask(responder, Self.picture)
-            let part = await ask(responder, Self.picture, [.range: "bytes=10-99999"])
+            let answer = await ask(responder, Self.image)
+            let part = await ask(responder, Self.image, [.range: "bytes=10-99999"])
 
             #expect(answer.bytes == large && answer.fields[.eTag] == "\"\(Self.digest(large))\"")
             #expect(answer.fields[.contentLength] == "200000" && answer.fields[.contentLocation] == nil)
@@ -195,7 +195,7 @@ import Testing
         try await withServer { fixture, responder in
             try await fixture.store.set(.renditionBudget, to: 100)
 
-            #expect(await ask(responder, Self.picture).bytes == Self.clean)
+            #expect(await ask(responder, Self.image).bytes == Self.clean)
             #expect(fixture.files(in: .caches).count == 1)
         }
     }
@@ -206,11 +206,11 @@ import Testing
                 try Connection.using(fixture.store.configuration.layout.indexPath) {
                     try $0.execute("UPDATE file SET has_metadata = NULL")
                 }
-                #expect(responder.respondAtOnce(to: request(Self.picture)) == nil)
+                #expect(responder.respondAtOnce(to: request(Self.image)) == nil)
 
-                #expect(await ask(responder, Self.picture).bytes == Self.clean)
+                #expect(await ask(responder, Self.image).bytes == Self.clean)
 
-                #expect(responder.respondAtOnce(to: request(Self.picture)) != nil)
+                #expect(responder.respondAtOnce(to: request(Self.image)) != nil)
                 let key = try AvatarKey(url: fixture.origin.url("/ada"))
                 let details = try fixture.store.details(for: key)
                 #expect(details?.hasMetadata == (bytes == Self.face))
@@ -220,14 +220,14 @@ import Testing
 
     @Test func copyGoesWithItsOriginal() async throws {
         try await withServer { fixture, responder in
-            _ = await ask(responder, Self.picture)
+            _ = await ask(responder, Self.image)
             #expect(fixture.files(in: .caches).count == 2)
 
             fixture.serve(Self.clean, at: "/ada")
             _ = try await fixture.store.avatar(for: fixture.origin.url("/ada"), options: FetchOptions(policy: .reload))
 
             #expect(fixture.files(in: .caches).count == 1)
-            #expect(await ask(responder, Self.picture).bytes == Self.clean)
+            #expect(await ask(responder, Self.image).bytes == Self.clean)
         }
     }
 
@@ -235,7 +235,7 @@ import Testing
         try await withServer { _, responder in
             let page = await ask(responder, "/contacts/ada").text
             #expect(!page.contains("/images/\(Self.digest(Self.face))"))
-            #expect(page.contains("href=\"\(Self.picture)\""))
+            #expect(page.contains("href=\"\(Self.image)\""))
         }
     }
 }

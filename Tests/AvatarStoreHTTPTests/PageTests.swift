@@ -51,7 +51,7 @@ struct PageTests {
         }
     }
 
-    /// The cards of the gallery for a stored picture with a rendition, for one without, and for an evicted picture.
+    /// The cards of the gallery for a stored image with a rendition, for one without, and for an evicted image.
     static func withStandIns(_ body: (StoreFixture) async throws -> Void) async throws {
         try await StoreFixture.withStore {
             $0.renditions = SampleMaker()
@@ -68,7 +68,7 @@ struct PageTests {
         }
     }
 
-    @Test func galleryPictureHasItsBackgroundColour() async throws {
+    @Test func galleryImageHasItsBackgroundColour() async throws {
         try await Self.withStandIns { fixture in
             let responder = AvatarResponder(store: fixture.store)
             func gallery() -> Answer { ResponderFixture(store: fixture, responder: responder).ask("/") }
@@ -94,7 +94,7 @@ struct PageTests {
             ],
         ] as [[UInt8]?]
     )
-    func otherPicturesHaveNoBackgroundColour(thumbHash: [UInt8]?) {
+    func otherImagesHaveNoBackgroundColour(thumbHash: [UInt8]?) {
         #expect(PageContact.standIn(thumbHash) == nil)
     }
 

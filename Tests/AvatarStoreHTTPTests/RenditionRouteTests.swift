@@ -11,7 +11,7 @@ import Testing
     private let face = SampleImage.png(seed: 1, byteCount: 40_000)
     private let other = SampleImage.png(seed: 2, byteCount: 30_000)
 
-    /// Runs `body` with a store in which Ada has the picture `face`.
+    /// Runs `body` with a store in which Ada has the image `face`.
     private func withServer(
         _ maker: CountingMaker?,
         _ body: (StoreFixture, AvatarResponder) async throws -> Void
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// Without a size, the path has the largest one, and the picture at most the original's.
+    /// Without a size, the path has the largest one, and the image at most the original's.
     @Test(arguments: [("size=40&square=1", 48, 48), ("square=true", 512, 128)])
     func squareIsARenditionOfItsOwn(query: String, named: Int, size: Int) async throws {
         try await withServer(CountingMaker()) { fixture, responder in
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func replacedPictureHasANewRendition() async throws {
+    @Test func replacedImageHasANewRendition() async throws {
         let maker = CountingMaker()
         try await withServer(maker) { fixture, responder in
             let path = "/contacts/ada/picture?size=64"
@@ -97,15 +97,15 @@ import Testing
         }
     }
 
-    @Test func originalOfAnUndecodablePictureIsSent() async throws {
+    @Test func originalOfAnUndecodableImageIsSent() async throws {
         let maker = CountingMaker(fails: true)
         try await withServer(maker) { fixture, responder in
             let digest = try #require(try fixture.store.image(of: "ada")?.sha256)
 
-            let picture = Answer(await responder.respond(to: request("/contacts/ada/picture?size=64")))
+            let first = Answer(await responder.respond(to: request("/contacts/ada/picture?size=64")))
             let image = Answer(await responder.respond(to: request("/images/\(digest).png?size=64")))
 
-            #expect(picture.bytes == face && image.bytes == face)
+            #expect(first.bytes == face && image.bytes == face)
             #expect(image.fields[.cacheControl] == "public, max-age=300")
             #expect(maker.count == 1)
         }

@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// A store with four contacts, and a responder on it: Ada has a fetched picture, Ben none, Carl an embedded photo, and the id
+/// A store with four contacts, and a responder on it: Ada has a fetched image, Ben none, Carl an embedded photo, and the id
 /// of the fourth needs every kind of encoding.
 struct ResponderFixture {
     static let face = SampleImage.png(seed: 1, byteCount: 4000)
@@ -62,8 +62,8 @@ struct Answer {
         switch response.body {
         case .none, .events: bytes = []
         case .bytes(let held): bytes = held
-        case .file(let picture, let range):
-            bytes = (try? picture.bytes(at: range.lowerBound, count: range.count)) ?? []
+        case .file(let image, let range):
+            bytes = (try? image.bytes(at: range.lowerBound, count: range.count)) ?? []
         }
     }
 

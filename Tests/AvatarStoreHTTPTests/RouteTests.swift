@@ -198,7 +198,7 @@ struct RouteTests {
         }
     }
 
-    /// Other sites may show the pictures of `/avatar/HASH`, which they know by an address, and nothing else.
+    /// Other sites may show the images of `/avatar/HASH`, which they know by an address, and nothing else.
     @Test func otherSitesMayNotEmbedResponses() async throws {
         try await ResponderFixture.with(.init(answersLibravatar: true)) { fixture in
             for path in [

@@ -18,7 +18,7 @@ actor Campaign {
 
     private(set) var tally = Tally()
     private let origin: LoopbackOrigin
-    private let book = PictureBook()
+    private let book = ImageBook()
     private let thread = BlockingThread()
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }

@@ -35,14 +35,14 @@ actor Watching {
         let store = try await AvatarStore.open(directory: directory)
         let key = try ImageKey.own(0).key(at: "")
         // An image that does not change, whose uses this process writes in between.
-        let still = Picture(of: .own(1), version: 1)
+        let still = Image(of: .own(1), version: 1)
         try await store.save(still.bytes, named: ImageKey.own(1).description, in: .caches)
         var worker = try Worker(directory: directory, origin: "http://127.0.0.1:1")
         var stored: String?
         var reads = 0
         for number in 1...rounds {
             let isRemoval = number % 5 == 0
-            let next = isRemoval ? nil : Picture.digest(of: Picture(of: .own(0), version: number).bytes)
+            let next = isRemoval ? nil : Image.digest(of: Image(of: .own(0), version: number).bytes)
             let operation: StoreOperation =
                 isRemoval ? .remove([.own(0)]) : .save(0, version: number, number % 3 == 0 ? .documents : .caches)
             try worker.tell(Command(number: number, tick: number, operation).description)
@@ -53,7 +53,7 @@ actor Watching {
             // right.
             var looks = 0
             while !isDone(number, worker), looks < lookUntil {
-                let found = try store.storedAvatar(for: key).map { Picture.digest(of: $0.bytes) }
+                let found = try store.storedAvatar(for: key).map { Image.digest(of: $0.bytes) }
                 #expect(
                     found == next || (found == stored && !hasChanged),
                     "round \(number): what was replaced came back"
@@ -73,7 +73,7 @@ actor Watching {
                 stored = next
             }
             for _ in 0..<3 {
-                let found = try store.storedAvatar(for: key).map { Picture.digest(of: $0.bytes) }
+                let found = try store.storedAvatar(for: key).map { Image.digest(of: $0.bytes) }
                 #expect(found == stored, "round \(number): another state than the one that was left")
             }
             #expect(try store.storedAvatar(for: ImageKey.own(1).key(at: ""))?.bytes == still.bytes)
@@ -97,7 +97,7 @@ actor Watching {
         var configuration = AvatarStore.Configuration(directory: directory)
         configuration.access = .readOnly
         let store = try await AvatarStore.open(configuration)
-        let digest = try store.storedAvatar(for: key).map { Picture.digest(of: $0.bytes) }
+        let digest = try store.storedAvatar(for: key).map { Image.digest(of: $0.bytes) }
         try await store.close()
         return digest
     }

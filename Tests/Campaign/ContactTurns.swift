@@ -41,7 +41,7 @@ actor ContactTurns {
             try #require(found == model.owners, comment)
             for change in try reader.changes(since: mirror.sequence) { mirror.apply(change) }
             try #require(mirror.faults == [], comment)
-            let mirrored = mirror.pictures.compactMapValues { $0.isEmpty ? nil : Set($0.keys.compactMap { Int($0) }) }
+            let mirrored = mirror.images.compactMapValues { $0.isEmpty ? nil : Set($0.keys.compactMap { Int($0) }) }
             let known = Dictionary(uniqueKeysWithValues: mirrored.map { (ImageKey(key: $0.key), $0.value) })
             try #require(known == Dictionary(uniqueKeysWithValues: found.map { (Optional($0.key), $0.value) }), comment)
         }

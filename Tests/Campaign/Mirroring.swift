@@ -32,8 +32,8 @@ actor Mirroring {
         let mirror = try readToTheEnd()
         #expect(mirror.faults == [])
         #expect(mirror.sequence > Int64(rounds))
-        let pictures = try storedPictures()
-        #expect(mirror.pictures == pictures)
+        let images = try storedImages()
+        #expect(mirror.images == images)
     }
 
     /// Runs a script in each of two workers, and kills one of them, while the reader is killed again and again.
@@ -78,7 +78,7 @@ actor Mirroring {
     }
 
     /// The content of the index, read without the code under test. An evicted image counts too.
-    private func storedPictures() throws -> [String: [String: String]] {
+    private func storedImages() throws -> [String: [String: String]] {
         let rows = try Connection.using(index) { connection in
             try connection.rows(
                 """
@@ -88,9 +88,9 @@ actor Mirroring {
                 """
             ) { ($0.text("key"), $0.text("contact"), $0.text("digest")) }
         }
-        var pictures: [String: [String: String]] = [:]
-        for (key, contact, digest) in rows { pictures[key, default: [:]][contact] = digest }
-        return pictures
+        var images: [String: [String: String]] = [:]
+        for (key, contact, digest) in rows { images[key, default: [:]][contact] = digest }
+        return images
     }
 
     private var index: String { directory + "/index.sqlite" }

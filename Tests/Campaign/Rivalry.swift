@@ -9,7 +9,7 @@ actor Rivalry {
     private let origin: String
     private let seed: UInt64
     private let thread = BlockingThread()
-    private let book = PictureBook()
+    private let book = ImageBook()
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 

@@ -147,12 +147,12 @@ struct AddressBookCommandTests {
         }
     }
 
-    @Test func pictureAtAPrivateServerNeedsNoOption() async throws {
+    @Test func imageAtAPrivateServerNeedsNoOption() async throws {
         try await Self.with { workplace, server in
             let image = SampleImage.png(seed: 5, byteCount: 600)
             let elsewhere = try await LoopbackOrigin.start { _ in .image(image) }
             // The server asks for the login here too.
-            server.setPicture(.image(image), at: "/eve.png")
+            server.setImage(.image(image), at: "/eve.png")
             server.put("eve", "PHOTO;VALUE=URI:" + server.url("/eve.png"))
             server.put("fay", "PHOTO;VALUE=URI:" + elsewhere.url("/fay.png"))
 
@@ -204,7 +204,7 @@ struct AddressBookCommandTests {
         }
     }
 
-    @Test func pictureAtTheServerNeedsTheLogin() async throws {
+    @Test func imageAtTheServerNeedsTheLogin() async throws {
         try await Self.with { workplace, server in
             let image = try await LoopbackOrigin.start { request in
                 request.headers["Authorization"] == nil ? .init(status: 404) : .init(status: 500)

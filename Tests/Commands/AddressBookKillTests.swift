@@ -15,11 +15,11 @@ struct AddressBookKillTests {
         let (seed, changes) = (TestMode.seed, TestMode.isThorough ? 300 : 36)
         try await DAVServerProgram.with(kind) { server in
             try await server.makeBook("family")
-            let pictures = try await LoopbackOrigin.start { request in
+            let images = try await LoopbackOrigin.start { request in
                 let image = SampleImage.png(seed: UInt64(request.path.utf8.count), byteCount: 700)
                 return .image(image, cacheControl: "max-age=86400")
             }
-            var series = try Series(server, pictures, seed: seed)
+            var series = try Series(server, images, seed: seed)
             var made = 0
             while made < changes {
                 made += try await series.change()
@@ -30,14 +30,14 @@ struct AddressBookKillTests {
             // A campaign without kills tests nothing.
             #expect(series.kills > 0)
             print("address books: \(kind.rawValue), \(made) changes, \(series.kills) kills, seed \(seed)")
-            try await pictures.stop()
+            try await images.stop()
         }
     }
 
     /// A store, the server, and the random numbers that decide what happens.
     private struct Series {
         private let server: DAVServerProgram
-        private let pictures: LoopbackOrigin
+        private let images: LoopbackOrigin
         private let workplace: Workplace
         private let seed: UInt64
         private var random: SplitMix64
@@ -48,8 +48,8 @@ struct AddressBookKillTests {
 
         private static let books = ["people", "family"]
 
-        init(_ server: DAVServerProgram, _ pictures: LoopbackOrigin, seed: UInt64) throws {
-            (self.server, self.pictures, self.seed) = (server, pictures, seed)
+        init(_ server: DAVServerProgram, _ images: LoopbackOrigin, seed: UInt64) throws {
+            (self.server, self.images, self.seed) = (server, images, seed)
             random = SplitMix64(seed: seed)
             workplace = try Workplace()
             try workplace.write("password", DAVServerProgram.password + "\n")
@@ -93,7 +93,7 @@ struct AddressBookKillTests {
             let lines: [String]
             switch version {
             case 0: lines = []
-            case 1: lines = ["PHOTO;VALUE=URI:" + pictures.url("/" + String(repeating: "p", count: contact + 1))]
+            case 1: lines = ["PHOTO;VALUE=URI:" + images.url("/" + String(repeating: "p", count: contact + 1))]
             default:
                 let image = SampleImage.png(seed: UInt64(contact * 10 + version), byteCount: 600)
                 lines = ["PHOTO;ENCODING=b;TYPE=PNG:" + Data(image).base64EncodedString()]

@@ -5,10 +5,10 @@ import Testing
 
 /// `avatars backup` and `avatars restore`.
 @Suite(.timeLimit(.minutes(3))) struct BackupCommandTests {
-    /// Runs `body` in a workplace with a store of `count` pictures and one document.
+    /// Runs `body` in a workplace with a store of `count` images and one document.
     private func withStore(_ count: Int, _ body: (Workplace) async throws -> Void) async throws {
         let workplace = try Workplace()
-        try await withPictures { origin in
+        try await withImages { origin in
             try workplace.write("list.txt", origin.list(count))
             try workplace.write("me.png", SampleImage.identicon(for: "me"))
             try await workplace.run("save", "me.png", "--name", "me").requireSuccess()

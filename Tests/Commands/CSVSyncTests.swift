@@ -5,8 +5,8 @@ import Testing
 
 /// `sync` with CSV lists, and the fields that no format reads.
 @Suite(.timeLimit(.minutes(5))) struct CSVSyncTests {
-    @Test func picturesOfRowsAreFetched() async throws {
-        try await withPictures { origin in
+    @Test func imagesOfRowsAreFetched() async throws {
+        try await withImages { origin in
             let workplace = try Workplace()
             let rows = "First Name,Last Name,E-mail 1 - Value,Photo\r\n"
             try workplace.write("google.csv", rows + "Ada,L,ada@a.example,\(origin.url("/1.png"))\r\nBo,,,\r\n")
@@ -48,7 +48,7 @@ import Testing
         ("id,name\n1,\0\n", "people.csv, line 2: found a NUL character"),
         (
             "id,photo,Image\n",
-            "\"photo\" and \"Image\" could be the picture; choose one, such as --column photo=\"photo\""
+            "\"photo\" and \"Image\" could be the image; choose one, such as --column photo=\"photo\""
         ),
         ("1,Ada\n", "the first row must name the columns"),
         ((1...10_000).map { "c\($0)" }.joined(separator: ","), "more than the limit of 1000 columns"),
@@ -101,7 +101,7 @@ import Testing
 
     /// A list of any system: no id but the address, names in parts, images in objects or in the list itself.
     @Test func jsonOfAnySystemIsRead() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let face = SampleImage.png(seed: 7, byteCount: 900)
             try workplace.write(
@@ -121,7 +121,7 @@ import Testing
             let contacts = try await workplace.run("contacts", "--json").objects
             #expect(contacts.map { $0.text("id") } == ["ada@example.org", "bo@example.org"])
             #expect(contacts.map { $0.text("name") } == ["Ada Nowak", "Bo"])
-            #expect(try await workplace.run("get", "--contact", "ada@example.org").bytes == pictureBytes("/ada.png"))
+            #expect(try await workplace.run("get", "--contact", "ada@example.org").bytes == imageBytes("/ada.png"))
             #expect(try await workplace.run("get", "contact:bo@example.org").bytes == face)
             let entry = try await workplace.run("show", "contact:bo@example.org", "--json").object
             #expect(entry.text("storageClass") == "documents")
@@ -197,7 +197,7 @@ import Testing
     }
 
     @Test func listsWithoutAFieldForImagesAreNamedOnce_unlessTheirAddressesGiveTheImages() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let columns = (1...12).map { "c\($0)" }.joined(separator: ",")
             try workplace.write("staff.csv", "id,E-mail Address,\(columns)\n1,ada@a.example\n2,\n")

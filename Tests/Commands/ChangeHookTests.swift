@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test func commandGetsTheChangesOfEachSyncOnce() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(2))
 
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test func failedCommandGetsTheSameChangesAtTheNextSync() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(1))
             let command = "cat >> got; echo not now; test -e ready || exit 3"
@@ -77,7 +77,7 @@ import Testing
 
     /// Two commands have positions of their own, and each begins with the sync that first has it.
     @Test func anotherCommandHasAnotherPosition() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(1))
             try await sync("cat > one", in: workplace).requireSuccess()
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test func dryRunRunsNothing() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(1))
 
@@ -109,7 +109,7 @@ import Testing
 
     /// The command ignores SIGTERM, and so does a process that it started.
     @Test func slowCommandIsEndedWithItsProcesses() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(1))
             let command = "trap '' TERM; echo $$ > group; sleep 600 & echo waiting; wait; sleep 600"
@@ -135,7 +135,7 @@ import Testing
         let workplace = try Workplace()
         try workplace.write("list.txt", "")
         try FileManager.default.createDirectory(atPath: workplace.path("images"), withIntermediateDirectories: true)
-        for number in 1...1_200 { try workplace.write("images/\(number).png", pictureBytes("\(number)")) }
+        for number in 1...1_200 { try workplace.write("images/\(number).png", imageBytes("\(number)")) }
         try await workplace.run("import", "images").requireSuccess()
         try await workplace.run("sync", "--on-change", command).requireSuccess()
         try await workplace.run("remove", "--all").requireSuccess()
@@ -154,7 +154,7 @@ import Testing
 
     /// A process that the command leaves behind has its output, and keeps the sync from nothing.
     @Test func commandMayLeaveAProcessBehind() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(1))
 
@@ -168,10 +168,10 @@ import Testing
     }
 
     @Test func commandMayChangeAndSyncTheStore() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(1))
-            try workplace.write("me.png", pictureBytes("me"))
+            try workplace.write("me.png", imageBytes("me"))
             let command = "cat > /dev/null; $AVATARS save me.png --name me && $AVATARS sync list.txt --quiet"
 
             let run = try await sync(command, in: workplace)
@@ -185,7 +185,7 @@ import Testing
     }
 
     @Test func erasureMakesTheCommandStartOver() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(3))
             try await sync("cat > got", in: workplace).requireSuccess()
@@ -207,7 +207,7 @@ import Testing
     }
 
     @Test func interruptionEndsTheCommandAndKeepsItsChanges() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(1))
             let command = "test -e ready || { echo $$ > started; sleep 600; }; cat > got"
@@ -237,7 +237,7 @@ import Testing
     }
 
     @Test func serverRunsTheCommandAfterItsSyncs() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(1))
             let command = "cat >> got; echo purged; test -e ready"
@@ -255,7 +255,7 @@ import Testing
 
     /// A child that had the server's sockets would keep its port, and the connections of its clients, after the server's end.
     @Test func commandOfAServerHasNoDescriptorsOfTheServer() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(1))
             let command = """

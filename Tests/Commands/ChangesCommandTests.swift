@@ -3,11 +3,11 @@ import Foundation
 import ProgramRunning
 import Testing
 
-/// `changes`: added, changed and removed pictures.
+/// `changes`: added, changed and removed images.
 @Suite(.timeLimit(.minutes(5))) struct ChangesCommandTests {
-    /// A store with the pictures 1 and 2; two contacts use picture 2.
+    /// A store with the images 1 and 2; two contacts use image 2.
     private func withStore(_ body: (Workplace, LoopbackOrigin) async throws -> Void) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try write(["1": 1, "2": 2, "3": 2], origin, to: workplace)
             _ = try await workplace.run("sync", "people.ndjson", "--allow-private-network")
@@ -22,7 +22,7 @@ import Testing
         try workplace.write("people.ndjson", records.joined(separator: "\n"))
     }
 
-    @Test func aFirstSyncAddsAllPicturesWithTheirOwners() async throws {
+    @Test func aFirstSyncAddsAllImagesWithTheirOwners() async throws {
         try await withStore { workplace, origin in
             let run = try await workplace.run("changes", "--json")
 

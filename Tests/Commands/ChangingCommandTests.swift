@@ -4,9 +4,9 @@ import Testing
 
 /// `remove`, `move`, `trim`, `config` and `migrate`.
 @Suite(.timeLimit(.minutes(5))) struct ChangingCommandTests {
-    /// A store with the pictures 1 to 4. The contact of the same number uses each; contact 5 uses picture 4 too.
+    /// A store with the images 1 to 4. The contact of the same number uses each; contact 5 uses image 4 too.
     private func withStore(_ body: (Workplace, LoopbackOrigin) async throws -> Void) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let records = [("1", 1), ("2", 2), ("3", 3), ("4", 4), ("5", 4)].map { contact, number in
                 "{\"id\": \"\(contact)\", \"avatarURL\": \"\(origin.url("/p/\(number).png"))\"}"
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    private static let size = pictureBytes("/p/1.png").count
+    private static let size = imageBytes("/p/1.png").count
 
     // MARK: remove
 
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test func removedContactIsUnlinkedFromImagesOfOthers() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let records = [("1", 1), ("2", 1), ("2", 2), ("3", 2)].map {
                 #"{"id": "\#($0)", "avatarURL": "\#(origin.url("/p/\($1).png"))"}"#

@@ -5,7 +5,7 @@ import Testing
 /// `avatars compact`.
 @Suite(.timeLimit(.minutes(5))) struct CompactCommandTests {
     @Test func compactFreesTheSpaceOfRemovedEntries() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             // Long URLs fill many pages, and most of them fail, so there are few files.
             let long = String(repeating: "x", count: 3000)

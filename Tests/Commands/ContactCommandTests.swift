@@ -5,9 +5,9 @@ import Testing
 
 /// `--contact` on `get`, `path` and `show`, and the names of contacts.
 @Suite(.timeLimit(.minutes(5))) struct ContactCommandTests {
-    /// A store with Ada, who has a picture, and Ben, who has none.
+    /// A store with Ada, who has an image, and Ben, who has none.
     private func withStore(_ body: (Workplace, LoopbackOrigin) async throws -> Void) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let list = """
                 [{"id": "a-1", "name": "Ada Lovelace", "avatarURL": "\(origin.url("/a.png"))"},
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func pictureOfAContactIsFound() async throws {
+    @Test func imageOfAContactIsFound() async throws {
         try await withStore { workplace, origin in
             let path = try await workplace.run("path", "--contact", "a-1", "--json").object
             let bytes = try await workplace.run("get", "--contact", "a-1", "--policy", "offline").bytes
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: [["path"], ["get"], ["show"], ["get", "--policy", "offline"]])
-    func contactWithoutAPictureIsExitOne_andSoIsAnUnknownOne(command: [String]) async throws {
+    func contactWithoutAImageIsExitOne_andSoIsAnUnknownOne(command: [String]) async throws {
         try await withStore { workplace, _ in
             let without = try await workplace.start(command + ["--contact", "-b/2"]).end()
             let unknown = try await workplace.start(command + ["--contact", "carl"]).end()
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func placeholderStandsInForAPicture() async throws {
+    @Test func placeholderStandsInForAImage() async throws {
         try await withStore { workplace, _ in
             let ben = try await workplace.run("get", "--contact", "-b/2", "--placeholder")
             let ada = try await workplace.run("get", "--contact", "a-1", "--placeholder")

@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func goodListBeforeABadOneSendsNoRequest() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("good.txt", origin.list(3))
             try workplace.write("bad.json", "[{\"id\": ")
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test func listWithoutContactsNeverEmptiesAStore_andAnEmptyFileIsNoListThatBeginsWithAHeader() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("people.txt", origin.list(2))
             try await workplace.run("sync", "people.txt", "--allow-private-network").requireSuccess()
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func oneBrokenRecordInAHundredDoesNotStopTheOthers() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let records = (1...100).map { number in
                 number == 50
@@ -133,7 +133,7 @@ import Testing
         "http://example.com:99999/ada.png", "javascript:alert(1)",
     ])
     func urlThatMayNotBeFetchedIsAFailureOfItsOwn(url: String) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", "\(url)\n\(origin.url("/good.png"))\n")
 
@@ -153,7 +153,7 @@ import Testing
         ("/100%.png", "/100%25.png"), ("/%7euser.png", "/~user.png"), ("/a/../b.png", "/b.png"),
     ])
     func requestTargetIsTheNormalizedURL(path: String, target: String) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.url(path) + "\n")
 
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test func urlsThatDifferInOneCharacterAreImagesOfTheirOwn() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let tail = String(repeating: "t", count: 300)
             let paths = ["/a\(tail)", "/b\(tail)", "/p?v=1", "/p?v=2", "/Path", "/path"]
@@ -197,13 +197,13 @@ import Testing
             #expect(try run.object.number("fetched") == 6)
             for path in paths {
                 let stored = try await workplace.run("get", origin.url(path), "--policy", "offline")
-                #expect(stored.bytes == pictureBytes(path))
+                #expect(stored.bytes == imageBytes(path))
             }
         }
     }
 
     @Test func spellingsOfOneURLAreOneEntry() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let url = origin.url("/ada.png")
             let spellings = [

@@ -184,7 +184,7 @@ import Testing
     ]
 
     @Test func eachCommandHasItsFieldsAndNoOthers() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(1))
             try FileManager.default.createDirectory(

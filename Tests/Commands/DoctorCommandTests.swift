@@ -10,9 +10,9 @@ import Testing
         return Dictionary(pairs) { [$0, $1].contains("problem") ? "problem" : $1 }
     }
 
-    /// A store with a picture of a host on loopback.
+    /// A store with an image of a host on loopback.
     private func withStore(_ body: (Workplace) async throws -> Void) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.url("/1.png") + "\n")
             try await workplace.run("sync", "list.txt", "--allow-private-network").requireSuccess()
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test func proxyThatAcceptsNoConnectionIsAProblem() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try await workplace.run("migrate").requireSuccess()
             func doctor(_ proxy: String) async throws -> Run {
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test func syncThatCouldNotRunIsAWarning() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try await workplace.run("config", "min-free", "1000000GB").requireSuccess()
             try workplace.write("list.txt", origin.list(1))

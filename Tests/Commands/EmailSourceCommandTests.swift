@@ -21,8 +21,8 @@ import Testing
     /// A mistyped URL gets 404 for each address, as if no address had an image.
     @Test func sourceWithoutAnyImageIsAWarning() async throws {
         let origin = try await LoopbackOrigin.start()
-        let picture = SampleImage.png(seed: 1, byteCount: 900)
-        origin.setResponse(.image(picture, cacheControl: "max-age=3600"), for: "/two/\(Self.digest)")
+        let image = SampleImage.png(seed: 1, byteCount: 900)
+        origin.setResponse(.image(image, cacheControl: "max-age=3600"), for: "/two/\(Self.digest)")
         let workplace = try Workplace()
         try workplace.write("people.vcf", Self.cards)
         let words = ["sync", "people.vcf", "--allow-private-network", "--email-source"]
@@ -42,14 +42,14 @@ import Testing
 
     @Test func serverRequestsSources() async throws {
         let origin = try await LoopbackOrigin.start()
-        let picture = SampleImage.png(seed: 1, byteCount: 900)
-        origin.setResponse(.image(picture, cacheControl: "max-age=3600"), for: "/two/\(Self.digest)")
+        let image = SampleImage.png(seed: 1, byteCount: 900)
+        origin.setResponse(.image(image, cacheControl: "max-age=3600"), for: "/two/\(Self.digest)")
         let workplace = try Workplace()
         try workplace.write("people.vcf", Self.cards)
         let options = ["--sync", "people.vcf", "--allow-private-network", "--email-source", origin.url("/two/")]
         let run = try await RunningServer.with(options, in: workplace) { server in
             let reply = try await ServedStore.wait(for: "/contacts/ada/picture", at: server) { $0.status == 200 }
-            #expect(reply.body == picture)
+            #expect(reply.body == image)
         }
         #expect(!run.messages.contains("--email-source"))
         let usage = try await workplace.run("serve", "--email-source", "libravatar")
@@ -57,10 +57,10 @@ import Testing
         try await origin.stop()
     }
 
-    @Test func sourcesAreRequestedForContactsWithoutPicture_onlyWithTheOption() async throws {
+    @Test func sourcesAreRequestedForContactsWithoutImage_onlyWithTheOption() async throws {
         let origin = try await LoopbackOrigin.start()
-        let picture = SampleImage.png(seed: 1, byteCount: 900)
-        origin.setResponse(.image(picture, cacheControl: "max-age=3600"), for: "/two/\(Self.digest)")
+        let image = SampleImage.png(seed: 1, byteCount: 900)
+        origin.setResponse(.image(image, cacheControl: "max-age=3600"), for: "/two/\(Self.digest)")
         let workplace = try Workplace()
         try workplace.write("people.vcf", Self.cards)
         try workplace.write("people.json", #"[{"id": "ben", "email": "ben@example.org"}]"#)
@@ -80,7 +80,7 @@ import Testing
         #expect(origin.requestCount == 5)
         #expect(try second.object.number("requests") == 0 && second.object.number("fresh") == 1)
         let key = "email:" + origin.url("/two/\(Self.digest)?s=256&d=404")
-        #expect(try await workplace.run("get", key, "--policy", "offline").bytes == picture)
+        #expect(try await workplace.run("get", key, "--policy", "offline").bytes == image)
         let none = "email:" + origin.url("/one/\(Self.digest)?s=256&d=404")
         #expect(try await workplace.run("show", none).text.contains("no image for the address"))
 

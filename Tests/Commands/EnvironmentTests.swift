@@ -6,7 +6,7 @@ import Testing
 /// Options from environment variables and from the settings of the store.
 @Suite(.timeLimit(.minutes(5))) struct EnvironmentTests {
     @Test func variablesSetOptions_andOptionsOverrideThem() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let url = origin.url("/1.png")
             try workplace.write("fields.txt", "127.0.0.1:\(origin.port) X-Team: avatars\n")
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func storeKeepsNetworkOptions_andVariablesAndOptionsOverrideThem() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let url = origin.url("/1.png")
             let reload = ["fetch", url, "--policy", "reload"]

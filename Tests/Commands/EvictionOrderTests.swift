@@ -5,7 +5,7 @@ import Testing
 /// `show` predicts how soon an image is evicted, and `trim` evicts in that order.
 @Suite(.timeLimit(.minutes(5))) struct EvictionOrderTests {
     @Test func trimEvictsInTheOrderThatShowPredicts() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(8))
             try await workplace.run("sync", "list.txt", "--allow-private-network").requireSuccess()

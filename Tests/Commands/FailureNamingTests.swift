@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test func failedImagesNameTheContact_evenWithoutAList() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             origin.setResponse(.status(404), for: "/gone.png")
             try workplace.write("people.ndjson", "{\"id\": \"4711\", \"photo\": \"\(origin.url("/gone.png"))\"}\n")
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func imageOverTheLimitNamesTheSetting() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(1))
             try workplace.write("me.png", SampleImage.identicon(for: "me"))
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test func imageLargerThanTheBudgetIsNamedByItsURL() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(1))
             let options = ["--budget", "100B", "--allow-private-network"]

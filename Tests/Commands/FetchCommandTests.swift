@@ -9,9 +9,9 @@ import Testing
     ]
 
     @Test func everyURLHasItsLineInTheOrderOfTheArguments() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
-            origin.setResponse(picture("/slow.png").delayed(by: .milliseconds(150)), for: "/slow.png")
+            origin.setResponse(image("/slow.png").delayed(by: .milliseconds(150)), for: "/slow.png")
             origin.setResponse(.status(404), for: "/gone.png")
             let urls = ["/slow.png", "/gone.png", "/fast.png"].map { origin.url($0) }
 
@@ -22,20 +22,20 @@ import Testing
             #expect(lines.map { $0.text("key") } == urls)
             #expect(lines.map { $0.text("outcome") } == ["fetched", "failed", "fetched"])
             #expect(lines.allSatisfy { $0.names == Self.fields })
-            #expect(lines[0].number("sizeBytes") == pictureBytes("/slow.png").count)
+            #expect(lines[0].number("sizeBytes") == imageBytes("/slow.png").count)
             #expect(lines[0].text("mediaType") == "image/png")
             #expect(lines[0].number("width") == 120)
             #expect(lines[0].isNull("kind"))
             #expect(lines[1].text("kind") == "gone")
             #expect(lines[1].isNull("localFile"))
             let file = try #require(lines[2].text("localFile"))
-            #expect(try workplace.read(file) == pictureBytes("/fast.png"))
+            #expect(try workplace.read(file) == imageBytes("/fast.png"))
         }
     }
 
     @Test(arguments: [[], ["--quiet"], ["--json"]])
     func messagesFollowTheTable(options: [String]) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             for path in ["/a.png", "/c.png"] { origin.setResponse(.status(404), for: path) }
             let urls = ["/a.png", "/b.png", "/c.png"].map { "'\(origin.url($0))'" }.joined(separator: " ")
@@ -50,16 +50,16 @@ import Testing
     }
 
     @Test func failedEntriesAreFetchedAgain_withoutWaitingForTheirBackoff() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let urls = ["/a.png", "/b.png", "/c.png"].map { origin.url($0) }
             for path in ["/a.png", "/b.png"] { origin.setResponse(.status(500), for: path) }
             _ = try await workplace.start(["fetch", "--allow-private-network"] + urls).end()
-            origin.setResponse(picture("/b.png"), for: "/b.png")
+            origin.setResponse(image("/b.png"), for: "/b.png")
 
             let retry = ["fetch", "--retry-failed", "--allow-private-network", "--json"]
             let run = try await workplace.start(retry).end()
-            origin.setResponse(picture("/a.png"), for: "/a.png")
+            origin.setResponse(image("/a.png"), for: "/a.png")
             let second = try await workplace.start(retry).end()
             let third = try await workplace.start(retry).end()
 
@@ -79,7 +79,7 @@ import Testing
         response: LoopbackOrigin.Response,
         status: Int32
     ) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let url = origin.url("/a.png")
             let reload = ["fetch", url, "--policy", "reload", "--allow-private-network"]
@@ -100,7 +100,7 @@ import Testing
         ("cache-first", "stored", 1), ("offline", "stored", 1), ("revalidate", "stored", 1), ("reload", "fetched", 2),
     ])
     func policyDecidesBetweenStoreAndOrigin(policy: String, outcome: String, requests: Int) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let url = origin.url("/ada.png")
             _ = try await workplace.run("fetch", url, "--allow-private-network")
@@ -115,9 +115,9 @@ import Testing
     }
 
     @Test func staleImageIsRevalidated() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
-            origin.setResponse(.image(pictureBytes("/a"), etag: "\"1\"", cacheControl: "max-age=0"), for: "/a")
+            origin.setResponse(.image(imageBytes("/a"), etag: "\"1\"", cacheControl: "max-age=0"), for: "/a")
             _ = try await workplace.run("fetch", origin.url("/a"), "--allow-private-network")
 
             let run = try await workplace.run(
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test func storedImageIsGivenIfTheOriginFails() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             _ = try await workplace.run("fetch", origin.url("/a"), "--allow-private-network")
             origin.setResponse(.status(503), for: "/a")
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test func transientImageIsNotStored() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
 
             let run = try await workplace.run(
@@ -179,7 +179,7 @@ import Testing
     }
 
     @Test func documentsAreStoredAsDocuments() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
 
             let run = try await workplace.run(
@@ -196,9 +196,9 @@ import Testing
     }
 
     @Test func strictSaysWhatItDoesNotStore() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
-            origin.setResponse(.image(pictureBytes("/a"), cacheControl: "no-store"), for: "/a")
+            origin.setResponse(.image(imageBytes("/a"), cacheControl: "no-store"), for: "/a")
             let fetch = ["fetch", origin.url("/a?token=1"), "--allow-private-network"]
 
             let object = try await workplace.start(fetch + ["--strict", "--json"]).end().object
@@ -218,7 +218,7 @@ import Testing
     }
 
     @Test func withoutJSONThereIsATable() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
 
             let run = try await workplace.run("fetch", origin.url("/a.png"), "ftp://x/y", "--allow-private-network")

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct GetCommandTests {
     @Test func bytesGoToStandardOutput() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
 
             let fetched = try await workplace.run("get", origin.url("/a"), "--allow-private-network")
@@ -12,13 +12,13 @@ import Testing
             let stored = try await workplace.run("get", origin.url("/a"))
 
             #expect(fetched.status == 0)
-            #expect(fetched.bytes == pictureBytes("/a"))
-            #expect(stored.bytes == pictureBytes("/a"))
+            #expect(fetched.bytes == imageBytes("/a"))
+            #expect(stored.bytes == imageBytes("/a"))
         }
     }
 
     @Test func bytesGoToAFileInOneStep() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("a.png", "old")
 
@@ -26,13 +26,13 @@ import Testing
 
             #expect(run.status == 0)
             #expect(run.bytes.isEmpty)
-            #expect(try workplace.read("a.png") == pictureBytes("/a"))
+            #expect(try workplace.read("a.png") == imageBytes("/a"))
             #expect(try workplace.names == ["a.png", "store"])
         }
     }
 
     @Test func pipeIsWrittenToAndNotReplaced() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
 
             let run = try await workplace.shell(
@@ -43,7 +43,7 @@ import Testing
             )
 
             #expect(run.status == 0)
-            #expect(try workplace.read("copy") == pictureBytes("/a"))
+            #expect(try workplace.read("copy") == imageBytes("/a"))
         }
     }
 
@@ -67,7 +67,7 @@ import Testing
 
     @Test("an image is written to a terminal only if that is insisted on", .enabled(if: hasTerminals))
     func terminal() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write(
                 "get.sh",
@@ -87,7 +87,7 @@ import Testing
     #endif
 
     @Test func fileThatCannotBeWrittenIsExitCode2() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let run = try await Workplace().run("get", origin.url("/a"), "-o", "no/where", "--allow-private-network")
 
             #expect(run.status == 2)
@@ -108,20 +108,20 @@ import Testing
     }
 
     @Test func imageThatMustNotBeStoredIsStillWritten() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
-            origin.setResponse(.image(pictureBytes("/a"), cacheControl: "no-store"), for: "/a")
+            origin.setResponse(.image(imageBytes("/a"), cacheControl: "no-store"), for: "/a")
 
             let run = try await workplace.run("get", origin.url("/a"), "--strict", "--allow-private-network")
             let list = try await workplace.run("list")
 
-            #expect(run.bytes == pictureBytes("/a"))
+            #expect(run.bytes == imageBytes("/a"))
             #expect(list.text.isEmpty)
         }
     }
 
     @Test func staleImageComesWithAWarning() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             _ = try await workplace.run("fetch", origin.url("/a"), "--allow-private-network")
             try await origin.stop()
@@ -129,7 +129,7 @@ import Testing
             let run = try await workplace.run("get", origin.url("/a"), "--policy", "reload", "--allow-private-network")
 
             #expect(run.status == 0)
-            #expect(run.bytes == pictureBytes("/a"))
+            #expect(run.bytes == imageBytes("/a"))
             #expect(run.messages.hasPrefix("avatars: warning: "))
         }
     }

@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func privateAddressesAreOneErrorThatNamesTheOption() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(12))
 

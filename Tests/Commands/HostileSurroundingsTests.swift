@@ -159,12 +159,12 @@ import Testing
     /// libdispatch ends a process without `/proc` that has work on one of its global queues. It looks once a second, and at once.
     @Test(.enabled("unshare cannot make a mount namespace here") { await HiddenProcesses.isPossible.value })
     func commandsRunWithoutProc() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(40))
             // Each request takes a while, so that the sync sees several ticks.
             for number in 1...40 {
-                origin.setResponse(picture("/p/\(number).png").delayed(by: .milliseconds(200)), for: "/p/\(number).png")
+                origin.setResponse(image("/p/\(number).png").delayed(by: .milliseconds(200)), for: "/p/\(number).png")
             }
             let network = "--allow-private-network"
 
@@ -258,7 +258,7 @@ import Testing
                     try FileManager.default.moveItem(atPath: index, toPath: index + ".moved")
                     try FileManager.default.copyItem(atPath: index + ".moved", toPath: index)
                 }
-                return picture(request.target)
+                return image(request.target)
             } catch {
                 return .status(500)
             }

@@ -11,13 +11,13 @@ import Testing
     private static let silhouette = SampleImage.png(seed: 5, byteCount: 2000)
     private static let digest = Hexadecimal.text(ContentDigest.sha256(silhouette))
 
-    /// A workplace whose store has `count` contacts with the silhouette of one host, and 3 contacts with their own pictures.
+    /// A workplace whose store has `count` contacts with the silhouette of one host, and 3 contacts with their own images.
     private func withSilhouettes(_ count: Int = 12, _ body: (Workplace, LoopbackOrigin) async throws -> Void)
         async throws
     {
         let origin = try await LoopbackOrigin.start { request in
             request.path.hasPrefix("/none/")
-                ? .image(Self.silhouette, etag: "\"s\"", cacheControl: "max-age=0") : picture(request.target)
+                ? .image(Self.silhouette, etag: "\"s\"", cacheControl: "max-age=0") : image(request.target)
         }
         let workplace = try Workplace()
         let people =
@@ -34,7 +34,7 @@ import Testing
         try await origin.stop()
     }
 
-    @Test func sharedPicturesAreListedAsTextAndJSON() async throws {
+    @Test func sharedImagesAreListedAsTextAndJSON() async throws {
         try await withSilhouettes { workplace, origin in
             let text = try await workplace.run("shared")
             #expect(text.status == 0 && text.lines.count == 2)
@@ -42,15 +42,15 @@ import Testing
             #expect(text.lines[1].hasPrefix(String(Self.digest.prefix(16))))
 
             let json = try await workplace.run("shared", "--json").object
-            let pictures = try #require(json.objects("pictures"))
-            #expect(pictures.count == 1)
-            #expect(pictures[0]["digest"] as? String == Self.digest && pictures[0]["contacts"] as? Int == 12)
+            let images = try #require(json.objects("pictures"))
+            #expect(images.count == 1)
+            #expect(images[0]["digest"] as? String == Self.digest && images[0]["contacts"] as? Int == 12)
             #expect(
-                Set(pictures[0].keys) == [
+                Set(images[0].keys) == [
                     "digest", "contacts", "hosts", "mediaType", "width", "height", "sizeBytes", "localFile",
                 ]
             )
-            let file = try #require(pictures[0]["localFile"] as? String)
+            let file = try #require(images[0]["localFile"] as? String)
             #expect(try workplace.read(file) == Self.silhouette)
 
             let none = try await workplace.run("shared", "--minimum", "13")
@@ -96,7 +96,7 @@ import Testing
             #expect(listed?.map { $0["contacts"] as? Int } == [12])
             #expect(try await workplace.run("verify").status == 0)
 
-            // An ignored picture is not a failure.
+            // An ignored image is not a failure.
             let sync = try await workplace.run("sync", "people.ndjson", "--allow-private-network", "--json")
             #expect(
                 try sync.status == 0 && sync.object.number("ignored") == 12 && sync.object.number("notModified") == 12
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    /// The program is killed while it removes the picture from thousands of entries.
+    /// The program is killed while it removes the image from thousands of entries.
     @Test(.timeLimit(.minutes(10))) func killLeavesWholeSteps_andTheNextCallContinues() async throws {
         let count = TestMode.isThorough ? 20_000 : 2_000
         try await withSilhouettes(count) { workplace, _ in
@@ -156,8 +156,8 @@ import Testing
         }
     }
 
-    /// A sync in another process has fetched the pictures, and must not store them again.
-    @Test(.timeLimit(.minutes(5))) func syncOfAnotherProcessDoesNotRestoreThePicture() async throws {
+    /// A sync in another process has fetched the images, and must not store them again.
+    @Test(.timeLimit(.minutes(5))) func syncOfAnotherProcessDoesNotRestoreTheImage() async throws {
         try await withSilhouettes(300) { workplace, origin in
             for _ in 0..<3 {
                 // In the first round there is nothing to undo.

@@ -4,7 +4,7 @@ import Testing
 
 /// Signals, closed pipes, and other processes at work on the same store.
 @Suite(.timeLimit(.minutes(5))) struct InterruptionTests {
-    /// An origin that sends pictures in `/p/` at once and those in `/late/` never, and a list of both.
+    /// An origin that sends images in `/p/` at once and those in `/late/` never, and a list of both.
     private func withSlowOrigin(_ body: (Workplace, SlowOrigin) async throws -> Void) async throws {
         let slow = try await SlowOrigin.start()
         do {

@@ -13,7 +13,7 @@ import FoundationNetworking
     private static let ada = "5bfcf2d8e394674550332640d72db509"
 
     private func withPeople(_ body: (Workplace) async throws -> Void) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let list = """
                 [{"id": "ada", "name": "Ada", "email": "Ada@Example.org", "avatarURL": "\(origin.url("/a.png"))"}]
@@ -55,7 +55,7 @@ import FoundationNetworking
         return ((response as? HTTPURLResponse)?.statusCode, Array(data))
     }
 
-    @Test(.timeLimit(.minutes(2))) func addressFindsThePicture_onceTheStoreKeepsDigests() async throws {
+    @Test(.timeLimit(.minutes(2))) func addressFindsTheImage_onceTheStoreKeepsDigests() async throws {
         try await withPeople { workplace in
             try await workplace.run("sync", "people.json", "--allow-private-network").requireSuccess()
 
@@ -69,7 +69,7 @@ import FoundationNetworking
             #expect(setting.text.contains("true"))
             try await workplace.run("sync", "people.json", "--allow-private-network").requireSuccess()
 
-            let picture = try await workplace.run(
+            let image = try await workplace.run(
                 "get",
                 "--contact",
                 "ada",
@@ -81,7 +81,7 @@ import FoundationNetworking
             ).bytes
             let second = try await serve(workplace, "--libravatar") { base in
                 let answer = try await get(base.appending(path: "avatar/\(Self.ada)"))
-                #expect(answer.status == 200 && answer.bytes == picture && !picture.isEmpty)
+                #expect(answer.status == 200 && answer.bytes == image && !image.isEmpty)
             }
             #expect(!second.messages.contains("keep-addresses") && !second.messages.contains("next sync"))
 
@@ -98,14 +98,14 @@ import FoundationNetworking
             let program = try await workplace.start(["serve", "--listen", "127.0.0.1:0"] + options)
             let base = try await base(of: program)
             try await program.says("sync complete: ")
-            let picture = try await get(base.appending(path: "avatar/\(Self.ada)"))
+            let image = try await get(base.appending(path: "avatar/\(Self.ada)"))
 
             let off = try await workplace.run("config", "keep-addresses", "false")
             let placeholder = try await get(base.appending(path: "avatar/\(Self.ada)"))
 
             program.signal(SIGTERM)
             _ = try await program.end()
-            #expect(picture.bytes.starts(with: [0x89, 0x50]) && off.status == 0)
+            #expect(image.bytes.starts(with: [0x89, 0x50]) && off.status == 0)
             #expect(placeholder.bytes.starts(with: "<svg ".utf8))
         }
     }

@@ -16,7 +16,7 @@ struct ListAtURLTests {
     }
 
     private func withOrigin(_ body: (LoopbackOrigin, Workplace) async throws -> Void) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             origin.setResponse(.image(Self.face, cacheControl: "max-age=3600"), for: "/face.png")
             try await body(origin, try Workplace())
         }
@@ -58,7 +58,7 @@ struct ListAtURLTests {
         }
     }
 
-    /// Pictures elsewhere are judged as ever; the host of the list was named by the operator.
+    /// Images elsewhere are judged as ever; the host of the list was named by the operator.
     @Test func hostOfTheListMayBePrivate() async throws {
         try await withOrigin { origin, workplace in
             origin.setResponse(list(["ada"], origin, "text/html"), for: "/people")

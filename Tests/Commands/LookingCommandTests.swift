@@ -9,9 +9,9 @@ import Testing
         "state", "owners", "names",
     ]
 
-    /// A store with three pictures, one that is gone, and a saved image; contacts 2 and 4 share a picture.
+    /// A store with three images, one that is gone, and a saved image; contacts 2 and 4 share an image.
     private func withStore(_ body: (Workplace, LoopbackOrigin) async throws -> Void) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             origin.setResponse(.status(404), for: "/gone.png")
             let records = ["/a.png", "/b.png", "/c.png", "/gone.png", "/c.png"].enumerated().map { number, path in
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test func listSearchesTheNamesOfContacts() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let names = ["1": "Zoë Álvarez", "2": "Ada Lovelace", "3": "Grace Lovell", "love": nil]
             let records = names.map { id, name in
@@ -147,7 +147,7 @@ import Testing
     /// The program reads at most a thousand entries at a time.
     @Test(arguments: ["key", "size"])
     func aLongPageIsWhole(order: String) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(1_100))
             try await workplace.run("sync", "list.txt", "--allow-private-network", "--quiet").requireSuccess()
@@ -222,7 +222,7 @@ import Testing
             (String(repeating: "漢", count: 40), 9),
         ]
         let list = "\"$AVATARS\" \(arguments.joined(separator: " "))"
-        try await withPictures { origin in
+        try await withImages { origin in
             let records = ids.enumerated().map { number, id in
                 "{\"id\": \"\(id.0)\", \"avatarURL\": \"\(origin.url("/\(number).png"))\"}"
             }
@@ -338,7 +338,7 @@ import Testing
             let json = try await workplace.run("path", origin.url("/a.png"), "--json")
 
             #expect(plain.status == 0)
-            #expect(try workplace.read(plain.lines[0]) == pictureBytes("/a.png"))
+            #expect(try workplace.read(plain.lines[0]) == imageBytes("/a.png"))
             #expect(try json.object.names == ["key", "localFile"])
             #expect(try json.object.text("localFile") == plain.lines[0])
         }

@@ -9,11 +9,11 @@ import Testing
     private static let data = ".local/share/avatars"
     private static let caches = ".cache/avatars"
 
-    /// A workplace with a store of three pictures and a document in the default places, its backup `copy`, and the backup
+    /// A workplace with a store of three images and a document in the default places, its backup `copy`, and the backup
     /// `other` of another store.
     private func withHome(_ body: (Workplace) async throws -> Void) async throws {
         let workplace = try Workplace()
-        try await withPictures { origin in
+        try await withImages { origin in
             try workplace.write("list.txt", origin.list(3))
             try workplace.write("me.png", SampleImage.identicon(for: "me"))
             let sync = ["sync", "list.txt", "--allow-private-network"]
@@ -41,7 +41,7 @@ import Testing
 
     @Test func restoreTakesOverTheCachesThatAreLeft() async throws {
         try await withHome { workplace in
-            // A picture that the backup does not know.
+            // An image that the backup does not know.
             try await run(["save", "me.png", "--name", "later", "--class", "caches"], in: workplace).requireSuccess()
             try remove(Self.data, in: workplace)
 

@@ -5,12 +5,12 @@ import Testing
 
 /// `avatars export --mirror`.
 @Suite(.timeLimit(.minutes(5))) struct MirrorCommandTests {
-    /// A store with the contacts `ids`, each with a picture, and the origin of the pictures.
+    /// A store with the contacts `ids`, each with an image, and the origin of the images.
     private func withStore(
         ids: [String] = ["u1", "u2", "a/b"],
         _ body: (Workplace, LoopbackOrigin) async throws -> Void
     ) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try await sync(ids, in: workplace, origin)
             try await body(workplace, origin)
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func pictureThatChangesReplacesItsFile() async throws {
+    @Test func imageThatChangesReplacesItsFile() async throws {
         try await withStore(ids: ["u1"]) { workplace, origin in
             try await workplace.run("export", "out", "--mirror").requireSuccess()
             let old = try workplace.read("out/u1.png")

@@ -9,7 +9,7 @@ import Testing
 
     @Test(arguments: ["sync", "fetch", "get"])
     func classSaysWhereImagesAreStored(command: String) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(1))
             let url = origin.url("/p/1.png")
@@ -26,10 +26,10 @@ import Testing
     /// The modes differ in `no-store`: only `--strict` does not store such an image.
     @Test(arguments: ["sync", "fetch", "get"])
     func strictFollowsTheStandard(command: String) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(1))
-            let bytes = pictureBytes("/p/1.png")
+            let bytes = imageBytes("/p/1.png")
             origin.setResponse(.image(bytes, etag: "\"1\"", cacheControl: "no-store"), for: "/p/1.png")
             let what = command == "sync" ? "list.txt" : origin.url("/p/1.png")
 
@@ -72,7 +72,7 @@ import Testing
 
     @Test(arguments: [(0, "failed"), (1, "failed"), (2, "fetched")])
     func maxRedirectsBoundsAChain(limit: Int, outcome: String) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             origin.setResponse(.redirect(to: "/2"), for: "/1")
             origin.setResponse(.redirect(to: "/p/1.png"), for: "/2")
             let arguments = ["fetch", origin.url("/1"), "--max-redirects", "\(limit)", Self.network, "--json"]

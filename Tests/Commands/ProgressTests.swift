@@ -5,9 +5,9 @@ import Testing
 
 /// `--progress`: one line that is redrawn on a terminal, lines in a log.
 @Suite(.timeLimit(.minutes(3))) struct ProgressTests {
-    /// A workplace with a store of 12 pictures and one document, a backup of it, and a folder of two pictures.
+    /// A workplace with a store of 12 images and one document, a backup of it, and a folder of two images.
     private func withStore(_ body: (Workplace) async throws -> Void) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(12))
             try FileManager.default.createDirectory(

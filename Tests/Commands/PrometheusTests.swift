@@ -5,7 +5,7 @@ import Testing
 /// `avatars stats --format`.
 @Suite(.timeLimit(.minutes(5))) struct PrometheusTests {
     private func withStore(_ body: (Workplace) async throws -> Void) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             origin.setResponse(.status(404), for: "/gone.png")
             try workplace.write("list.txt", origin.list(3) + origin.url("/gone.png"))

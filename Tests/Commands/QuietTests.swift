@@ -5,7 +5,7 @@ import Testing
 /// `--quiet` prints data, warnings and errors only, so that a successful cron job sends no mail.
 @Suite(.timeLimit(.minutes(3))) struct QuietTests {
     private func withStore(_ body: (Workplace) async throws -> Void) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(3))
             try FileManager.default.createDirectory(

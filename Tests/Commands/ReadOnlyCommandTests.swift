@@ -33,9 +33,9 @@ import Testing
         {"id": "9", "time": "2026-01-01T00:00:00.000Z", "salt": "0a", "contactSHA256": null, "keys": ["0b"], "images": []}
         """
 
-    /// A workplace with a store of three pictures and one document, a list, and a folder with one more picture.
+    /// A workplace with a store of three images and one document, a list, and a folder with one more image.
     private func withStore(_ body: (Workplace, String) async throws -> Void) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(5))
             try workplace.write("people.ndjson", "{\"id\": \"1\", \"avatarURL\": \"\(origin.url("/p/1.png"))\"}\n")
@@ -83,7 +83,7 @@ import Testing
                 let before = try State(of: workplace)
                 try await Self.expectSuccess(of: Self.commands(url) + Self.copying, in: workplace)
                 let got = try await workplace.run("get", url)
-                #expect(got.bytes == pictureBytes("/p/1.png"))
+                #expect(got.bytes == imageBytes("/p/1.png"))
                 for arguments in [
                     ["trim"], ["compact"], ["migrate"], ["remove", url], ["config", "budget", "1MB"], ["sync"],
                     ["import", "folder"], ["verify", "--repair"],
@@ -118,7 +118,7 @@ import Testing
     }
     #endif
 
-    /// The writer is a sync that has stored pictures and waits for more; its write-ahead log is not checkpointed.
+    /// The writer is a sync that has stored images and waits for more; its write-ahead log is not checkpointed.
     @Test func readOnlyCommandsWorkBesideALiveWriter() async throws {
         let slow = try await SlowOrigin.start(dripping: true)
         do {

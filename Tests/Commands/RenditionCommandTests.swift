@@ -7,7 +7,7 @@ import Testing
 
 /// `--size`, `--format`, `--square` and `--max-bytes`, with the helper that is built beside the program.
 @Suite(.timeLimit(.minutes(5))) struct RenditionCommandTests {
-    /// Runs `body` with a store that has the picture of Ada.
+    /// Runs `body` with a store that has the image of Ada.
     private func withAda(_ body: (Workplace) async throws -> Void) async throws {
         let workplace = try Workplace()
         let origin = try await LoopbackOrigin.start()
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func pictureThatDoesNotFitIsAnErrorWithTheLimit() async throws {
+    @Test func imageThatDoesNotFitIsAnErrorWithTheLimit() async throws {
         try await withAda { workplace in
             let run = try await workplace.run("get", "--contact", "ada; 1", "--format", "jpeg", "--max-bytes", "100")
 
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func originalOfAnUndecodablePictureIsUsed_withAWarning() async throws {
+    @Test func originalOfAnUndecodableImageIsUsed_withAWarning() async throws {
         try await withAda { workplace in
             let bmp: [UInt8] =
                 Array("BM".utf8) + [

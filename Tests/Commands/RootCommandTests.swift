@@ -6,7 +6,7 @@ import Testing
 @Suite(.enabled(if: geteuid() == 0, "only root can give files away"), .timeLimit(.minutes(5))) struct RootCommandTests {
     private static let user: uid_t = 65_534
 
-    /// A workplace with a picture and a store of another user.
+    /// A workplace with an image and a store of another user.
     private func withStore(_ body: (Workplace) async throws -> Void) async throws {
         let workplace = try Workplace()
         try workplace.write("me.png", SampleImage.identicon(for: "me"))

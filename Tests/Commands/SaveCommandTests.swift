@@ -23,10 +23,10 @@ import Testing
 
     /// It is the contact's image whatever lists say, until it is removed.
     @Test func imageOfAContactOutlivesLists() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("me.png", Self.image)
-            try workplace.write("other.png", pictureBytes("other"))
+            try workplace.write("other.png", imageBytes("other"))
             let ada = "{\"id\": \"12\", \"name\": \"Ada\", \"avatarURL\": \"\(origin.url("/ada.png"))\"}"
             try workplace.write("people.json", "[\(ada)]")
             let sync = ["sync", "people.json", "--allow-private-network", "--prune"]
@@ -45,8 +45,8 @@ import Testing
             let shown = try await workplace.run("show", "--contact", "12", "--json").object
             #expect(shown.texts("owners") == ["12"])
             try await RunningServer.with([], in: workplace) { server in
-                let picture = try await server.ask("/contacts/12/picture")
-                #expect(picture.body == Self.image)
+                let image = try await server.ask("/contacts/12/picture")
+                #expect(image.body == Self.image)
             }
 
             // A list without the contact.
@@ -55,11 +55,11 @@ import Testing
             let again = try await workplace.start(sync + ["--json"]).end()
             #expect(try pruned.object.number("unlinked") == 1 && again.object.number("unlinked") == 0)
             #expect(try await workplace.run("get", "--contact", "12").bytes == Self.image)
-            #expect(try await workplace.run("get", "--contact", "13").bytes == pictureBytes("/ada.png"))
+            #expect(try await workplace.run("get", "--contact", "13").bytes == imageBytes("/ada.png"))
 
             let replaced = try await workplace.run("save", "other.png", "--contact", "12")
             #expect(replaced.status == 0)
-            #expect(try await workplace.run("get", "--contact", "12").bytes == pictureBytes("other"))
+            #expect(try await workplace.run("get", "--contact", "12").bytes == imageBytes("other"))
             try await workplace.run("remove", "name:contact/12").requireSuccess()
             #expect(try await workplace.run("get", "--contact", "12").status == 1)
             #expect(try await workplace.run("verify").status == 0)
@@ -71,7 +71,7 @@ import Testing
         let workplace = try Workplace()
         try workplace.write("me.png", Self.image)
         try FileManager.default.createDirectory(atPath: workplace.path("cards"), withIntermediateDirectories: true)
-        let photo = Data(pictureBytes("card")).base64EncodedString()
+        let photo = Data(imageBytes("card")).base64EncodedString()
         for id in ["12", "13"] {
             let card =
                 "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:\(id)\r\nFN:Ada\r\nPHOTO:data:image/png;base64,\(photo)\r\nEND:VCARD\r\n"

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Several requests at once over one connection of `avatars serve`. The event loop answers those for pictures by itself,
+/// Several requests at once over one connection of `avatars serve`. The event loop answers those for images by itself,
 /// and hands the others on to a task.
 @Suite(.timeLimit(.minutes(5))) struct ServeOrderTests {
     /// Runs `body` with the port of a server on an empty store.
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func requestForAPictureWithABodyIsAnswered() async throws {
+    @Test func requestForAImageWithABodyIsAnswered() async throws {
         try await withServer { port in
             let request = "GET /contacts/a/picture HTTP/1.1\r\nHost: localhost\r\n"
 

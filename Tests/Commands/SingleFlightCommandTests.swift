@@ -8,9 +8,9 @@ import Testing
     private static let waiting = "waiting for another process"
 
     @Test func twoProcessesFetchAnImageOnce() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
-            origin.setResponse(picture("/a").delayed(by: .seconds(2)), for: "/a")
+            origin.setResponse(image("/a").delayed(by: .seconds(2)), for: "/a")
             let first = try await workplace.start(Self.fetch + [origin.url("/a")])
             try await origin.waitForRequests()
             let second = try await workplace.start(Self.fetch + [origin.url("/a")])
@@ -23,14 +23,14 @@ import Testing
             #expect(try runs.map { try $0.object.text("outcome") } == ["fetched", "fetched"])
             let files = try runs.map { try $0.object.text("localFile") }
             #expect(files[0] == files[1])
-            #expect(try workplace.read(#require(files[0])) == pictureBytes("/a"))
+            #expect(try workplace.read(#require(files[0])) == imageBytes("/a"))
         }
     }
 
     @Test func manyProcessesFetchAnImageOnce() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
-            origin.setResponse(picture("/a").delayed(by: .seconds(1)), for: "/a")
+            origin.setResponse(image("/a").delayed(by: .seconds(1)), for: "/a")
 
             var programs: [RunningProgram] = []
             for _ in 0..<8 { programs.append(try await workplace.start(Self.fetch + [origin.url("/a")])) }
@@ -43,14 +43,14 @@ import Testing
     }
 
     @Test func imageOfAKilledProcessIsFetchedByTheNextAtOnce() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             origin.setResponse(.hang, for: "/a")
             let first = try await workplace.start(Self.fetch + [origin.url("/a")])
             try await origin.waitForRequests()
             let second = try await workplace.start(Self.fetch + [origin.url("/a")])
             try await second.says(Self.waiting)
-            origin.setResponse(picture("/a"), for: "/a")
+            origin.setResponse(image("/a"), for: "/a")
             let begun = ContinuousClock.now
 
             first.signal(SIGKILL)
@@ -65,9 +65,9 @@ import Testing
     }
 
     @Test func briefPauseOfAProcessDoesNotLoseItsImage() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
-            origin.setResponse(picture("/a").delayed(by: .seconds(2)), for: "/a")
+            origin.setResponse(image("/a").delayed(by: .seconds(2)), for: "/a")
             let first = try await workplace.start(Self.fetch + [origin.url("/a")])
             try await origin.waitForRequests()
             first.signal(SIGSTOP)
@@ -85,19 +85,19 @@ import Testing
     /// stored.
     @Test(arguments: [false, true])
     func processResumedAfterALongPauseDoesNotReplaceALaterImage(isHalfway: Bool) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             // Long enough that even a busy machine stops the process before the end of the response, and not in its commit.
             let slow: LoopbackOrigin.Response =
                 isHalfway
-                ? picture("/a").behaving(.drip(byteCount: pictureBytes("/a").count / 2, interval: .seconds(3)))
-                : picture("/a").delayed(by: .seconds(2))
+                ? image("/a").behaving(.drip(byteCount: imageBytes("/a").count / 2, interval: .seconds(3)))
+                : image("/a").delayed(by: .seconds(2))
             origin.setResponse(slow, for: "/a")
             let first = try await workplace.start(Self.fetch + [origin.url("/a")])
             try await origin.waitForRequests()
             try await waitUntil { !isHalfway || origin.bytesSent > 0 }
             first.signal(SIGSTOP)
-            origin.setResponse(picture("/a", version: 2), for: "/a")
+            origin.setResponse(image("/a", version: 2), for: "/a")
 
             let second = try await workplace.start(Self.fetch + [origin.url("/a"), "--timeout", "5"]).end()
             first.signal(SIGCONT)
@@ -108,7 +108,7 @@ import Testing
             #expect(origin.requestCount == 2)
             let file = try #require(try second.object.text("localFile"))
             #expect(try late.object.text("localFile") == file)
-            #expect(try workplace.read(file) == pictureBytes("/a", version: 2))
+            #expect(try workplace.read(file) == imageBytes("/a", version: 2))
             let entry = try await workplace.run("list", "--json").object
             #expect(entry.text("etag") == "\"v2\"")
             #expect(entry.text("state") == "fresh")
@@ -117,13 +117,13 @@ import Testing
     }
 
     @Test func lateFailureDoesNotMarkALaterImageAsFailed() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             origin.setResponse(.status(503).delayed(by: .seconds(2)), for: "/a")
             let first = try await workplace.start(Self.fetch + [origin.url("/a")])
             try await origin.waitForRequests()
             first.signal(SIGSTOP)
-            origin.setResponse(picture("/a"), for: "/a")
+            origin.setResponse(image("/a"), for: "/a")
 
             let second = try await workplace.start(Self.fetch + [origin.url("/a"), "--timeout", "5"]).end()
             first.signal(SIGCONT)
@@ -137,10 +137,10 @@ import Testing
 
     @Test(arguments: [true, false])
     func syncAndFetchShareAnImage(isSyncFirst: Bool) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(20))
-            origin.setResponse(picture("/p/7.png").delayed(by: .seconds(2)), for: "/p/7.png")
+            origin.setResponse(image("/p/7.png").delayed(by: .seconds(2)), for: "/p/7.png")
             let sync = ["sync", "list.txt", "--allow-private-network", "--json", "--verbose"]
             let fetch = Self.fetch + [origin.url("/p/7.png")]
             let first = try await workplace.start(isSyncFirst ? sync : fetch)

@@ -14,7 +14,7 @@ import Testing
     ]
 
     @Test func syncFetchesMissingImagesAndSendsNoRequestWhileTheyAreFresh() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write(
                 "people.json",
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func everySyncsAgainWithTheListOfThatTime_untilItIsStopped() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.url("/1.png") + "\n")
             let program = try await workplace.start([
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test func verboseLogsALinePerRequest() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             origin.setResponse(.status(404), for: "/secret-2.png")
             try workplace.write("list.txt", "\(origin.url("/secret-1.png"))\n\(origin.url("/secret-2.png"))\n")
@@ -77,7 +77,7 @@ import Testing
             let first = try await workplace.run("sync", "list.txt", "--allow-private-network", "-v")
             let second = try await workplace.run("sync", "--all", "--allow-private-network", "-v")
 
-            let bytes = pictureBytes("/secret-1.png").count
+            let bytes = imageBytes("/secret-1.png").count
             let requests = first.messages.split(separator: "\n").filter { $0.contains(" requested") }
             #expect(requests.count == 2)
             #expect(requests.contains { $0.contains("bytes=\(bytes) ") && $0.contains("outcome=fetched status=200") })
@@ -88,11 +88,11 @@ import Testing
     }
 
     @Test func strictSaysWhatItDoesNotStore() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(3))
             for number in 1...2 {
-                let image = pictureBytes("/p/\(number).png")
+                let image = imageBytes("/p/\(number).png")
                 origin.setResponse(.image(image, cacheControl: "no-store"), for: "/p/\(number).png")
             }
             let sync = ["sync", "list.txt", "--strict", "--allow-private-network"]
@@ -114,25 +114,25 @@ import Testing
     }
 
     @Test func smallImagesComeFirstOnAConstrainedNetwork() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let (large, small) = (origin.url("/ada.png"), origin.url("/small.png"))
             try workplace.write("people.ndjson", "{\"id\": 1, \"photo\": \"\(large)\", \"lowDataURL\": \"\(small)\"}\n")
 
             let first = try await workplace.run("sync", "people.ndjson", "--low-data", "--allow-private-network")
             #expect(first.status == 0)
-            #expect(try await workplace.run("get", large, "--policy", "offline").bytes == pictureBytes("/small.png"))
+            #expect(try await workplace.run("get", large, "--policy", "offline").bytes == imageBytes("/small.png"))
             let shown = try await workplace.run("show", large)
             #expect(shown.text.contains("smaller image"))
 
             let second = try await workplace.run("sync", "--allow-private-network", "--json")
             #expect(try second.object.number("changed") == 1)
-            #expect(try await workplace.run("get", large, "--policy", "offline").bytes == pictureBytes("/ada.png"))
+            #expect(try await workplace.run("get", large, "--policy", "offline").bytes == imageBytes("/ada.png"))
         }
     }
 
     @Test func limitsEndASyncEarly_andSaySo() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(50))
             let words = ["sync", "list.txt", "--allow-private-network", "--json", "--connections", "1"]
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test func withoutJSONASummaryTableIsPrinted() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(2) + "ftp://example.com/x?token=secret\n")
 
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test func severalListsAreReadAsOneAndFaultsNameTheirList() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("a.txt", origin.list(3))
             try workplace.write("b.ndjson", "{\"id\": \"x\", \"image\": \"\(origin.url("/p/3.png"))\"}\n{\"id\": \n")
@@ -182,7 +182,7 @@ import Testing
     }
 
     @Test func listIsReadFromStandardInput() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
 
             let run = try await workplace.run(
@@ -201,7 +201,7 @@ import Testing
     }
 
     @Test func withoutAListDueImagesAreRevalidated() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(2))
             _ = try await workplace.run("sync", "list.txt", "--allow-private-network")
@@ -215,23 +215,23 @@ import Testing
     }
 
     @Test func changedImageIsCounted() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(2))
             _ = try await workplace.run("sync", "list.txt", "--allow-private-network")
-            origin.setResponse(picture("/p/1.png", version: 2), for: "/p/1.png")
+            origin.setResponse(image("/p/1.png", version: 2), for: "/p/1.png")
 
             let run = try await workplace.run("sync", "list.txt", "--all", "--allow-private-network", "--json")
 
             #expect(try run.object.number("changed") == 1)
             #expect(try run.object.number("notModified") == 1)
             let stored = try await workplace.run("get", origin.url("/p/1.png"), "--policy", "offline")
-            #expect(stored.bytes == pictureBytes("/p/1.png", version: 2))
+            #expect(stored.bytes == imageBytes("/p/1.png", version: 2))
         }
     }
 
     @Test func failuresHaveTheirKindsAndExitCode1() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             for (path, status) in [("/gone", 404), ("/refused", 403), ("/broken", 500)] {
                 origin.setResponse(.status(status), for: path)
@@ -249,7 +249,7 @@ import Testing
     }
 
     @Test func privateNetworkIsRefusedUnlessItIsAllowed() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(1))
 
@@ -262,7 +262,7 @@ import Testing
     }
 
     @Test func limitSkipsTheRest() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(5))
 
@@ -282,7 +282,7 @@ import Testing
     }
 
     @Test func imagesWithoutRoomInTheBudgetAreAWarning() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(5))
 
@@ -304,7 +304,7 @@ import Testing
     }
 
     @Test func documentsAreOutsideTheBudget() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(5))
 
@@ -326,7 +326,7 @@ import Testing
     // MARK: Dry run
 
     @Test func dryRunCountsThePlanAndSendsNoRequest() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(2))
             _ = try await workplace.run("sync", "list.txt", "--allow-private-network")
@@ -377,7 +377,7 @@ import Testing
 
     @Test(arguments: ["\n", "\r\n"])
     func headersGoToTheirHostOnly(lineEnd: String) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write(
                 "list.txt",
@@ -435,7 +435,7 @@ import Testing
     }
 
     @Test func timeoutBoundsAnImage() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             origin.setResponse(.hang, for: "/p/1.png")
             try workplace.write("list.txt", origin.list(1))
@@ -458,7 +458,7 @@ import Testing
     // MARK: Progress
 
     @Test func plainProgressPrintsLines() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(3))
 
@@ -472,7 +472,7 @@ import Testing
 
     @Test(arguments: [["--quiet", "--progress", "plain"], ["--progress", "none"], ["--progress", "auto"]])
     func noProgressIfQuietOrNoTerminal(arguments: [String]) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(3))
 

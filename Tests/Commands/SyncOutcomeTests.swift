@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct SyncOutcomeTests {
     /// Runs `body` with a list of `count` images at an origin that is down, and the name of that host.
     private func withoutOrigin(_ count: Int, _ body: (Workplace, String) async throws -> Void) async throws {
-        let origin = try await LoopbackOrigin.start { request in picture(request.target) }
+        let origin = try await LoopbackOrigin.start { request in image(request.target) }
         let workplace = try Workplace()
         let records = (1...count).map { "{\"id\": \"\($0)\", \"avatarURL\": \"\(origin.url("/p/\($0).png"))\"}\n" }
         try workplace.write("people.ndjson", records.joined())
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test func goneImageThatBacksOffIsExitCode0() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             origin.setResponse(.status(404), for: "/p/1.png")
             try workplace.write("list.txt", origin.list(1))
@@ -78,7 +78,7 @@ import Testing
     @Test(arguments: [true, false])
     func deadHostAmongFreshImagesIsExitCode1(hasList: Bool) async throws {
         try await withoutOrigin(1) { workplace, _ in
-            try await withPictures { origin in
+            try await withImages { origin in
                 try workplace.write("fresh.txt", origin.list(20))
                 let network = "--allow-private-network"
                 try await workplace.run("sync", "fresh.txt", network).requireSuccess()
@@ -121,7 +121,7 @@ import Testing
 
     @Test func oneResponseMakesItExitCode1() async throws {
         try await withoutOrigin(3) { workplace, _ in
-            try await withPictures { origin in
+            try await withImages { origin in
                 try workplace.write("more.txt", origin.list(1))
                 let run = try await workplace.start(Self.sync + ["more.txt", "--json"]).end()
 
@@ -133,7 +133,7 @@ import Testing
 
     @Test(arguments: [("0%", Int32(1)), ("24%", 1), ("25%", 0), ("100", 0)])
     func toleratedFailuresAreExitCode0(share: String, status: Int32) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(4))
             origin.setResponse(.status(404), for: "/p/1.png")
@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test func manyFailuresAreGroupedByHostAndKind() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(60) + "no URL\n")
             for number in 1...60 { origin.setResponse(.status(number > 58 ? 404 : 403), for: "/p/\(number).png") }
@@ -180,7 +180,7 @@ import Testing
 
     /// What the text advises.
     @Test func hintsOfTheTextAreInJSONToo() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(7))
             let forbidden = try await workplace.run("sync", "list.txt", "--json")
@@ -196,7 +196,7 @@ import Testing
     }
 
     @Test func limitAndOfflineAreSeparateReasons() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(5))
             let words = ["sync", "list.txt", "--allow-private-network", "--json"]
@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test func ignorePausesSendsRequestsToAPausedHost() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             for number in 1...7 { origin.setResponse(.status(500), for: "/p/\(number).png") }
             try workplace.write("people.txt", origin.list(7))
@@ -235,7 +235,7 @@ import Testing
             let failing = try await workplace.start(words + ["--ignore-pauses"]).end()
             #expect(try failing.object.number("requests") == 1)
 
-            for number in 1...7 { origin.setResponse(picture("/p/\(number).png"), for: "/p/\(number).png") }
+            for number in 1...7 { origin.setResponse(image("/p/\(number).png"), for: "/p/\(number).png") }
             let asked = try await workplace.start(words + ["--ignore-pauses"]).end()
             #expect(asked.status == 0)
             #expect(try asked.object.number("fetched") == 7)
@@ -274,7 +274,7 @@ import Testing
     }
 
     @Test func statsAndDoctorReportAListThatIsLargerThanTheBudgetUntilItFits() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(5))
             let sync = ["sync", "list.txt", "--allow-private-network", "--json"]

@@ -108,7 +108,7 @@ import Testing
     /// The unit fails if 50 of 50 images are refused or no host responds, and succeeds if a few images fail.
     @Test(arguments: [(50, 50, false), (50, 3, true)])
     func unitFailsIfMostImagesFail(images: Int, failing: Int, succeeds: Bool) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("people.txt", origin.list(images))
             for number in 1...failing { origin.setResponse(.status(403), for: "/p/\(number).png") }

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test func noCommandPrintsAControlCharacter() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let contacts: [[String: String]] = [
                 ["id": Self.hostile, "name": Self.hostile, "avatarURL": origin.url("/ada.png")],
@@ -29,7 +29,7 @@ import Testing
             let fields = "hostile\(Self.hostile)"
             try workplace.write("fields.csv", "\"\(fields)\"\nx\n")
             let key = "name:\(Self.hostile)"
-            try workplace.write("own.png", pictureBytes("/ada.png"))
+            try workplace.write("own.png", imageBytes("/ada.png"))
             let commands = [
                 ["sync", "people.json", "--allow-private-network"],
                 ["sync", "people.json", "--allow-private-network", "--all", "--verbose"], ["sync", "fields.csv"],
@@ -58,7 +58,7 @@ import Testing
     /// An escape means the same in JSON.
     @Test func jsonKeepsTheText() async throws {
         let workplace = try Workplace()
-        try workplace.write("own.png", pictureBytes("/ada.png"))
+        try workplace.write("own.png", imageBytes("/ada.png"))
         try await workplace.run("save", "own.png", "--name", Self.hostile).requireSuccess()
 
         let run = try await workplace.run("list", "--json")

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func photosAreSavedAndURLsFetched() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let cards =
                 card("ada", photo) + card("ben", "PHOTO;VALUE=URI:" + origin.url("/p/1.png")) + card("carl")
@@ -40,7 +40,7 @@ import Testing
 
     @Test("a contact id that occurs in two lists is named once with its lines; the last record counts")
     func duplicatesAreNamed() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let record = #"{"id": "ada", "avatarURL": "\#(origin.url("/p/1.png"))"}"#
             try workplace.write("people.json", "[\(record),\n{\"id\": \"ben\"}]")
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test func pruneUnlinksContactsThatLeftTheCards() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("people.vcf", card("ada", photo) + card("ben", photo))
             _ = try await workplace.run("sync", "people.vcf", "--allow-private-network")

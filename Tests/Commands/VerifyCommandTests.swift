@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func repairCountsTheContentItCouldNotRecover() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("face.png", face)
             try await workplace.run("save", "face.png", "--name", "me").requireSuccess()
@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test func fileMissingFromCachesIsAFaultThatTheNextSyncHeals() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("list.txt", origin.list(1))
             try await workplace.run("sync", "list.txt", "--allow-private-network").requireSuccess()

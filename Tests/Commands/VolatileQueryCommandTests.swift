@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test func theDryRunNamesTheSettingThatEndsTheDownloads() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let sync = ["sync", "people.json", "--allow-private-network", "--json"]
             try workplace.write("people.json", list("a", origin))
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func contactsThatTheParametersTellApartAreNamed() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write(
                 "people.json",

@@ -70,7 +70,7 @@ struct AddressBookPageTests {
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: workplace.path(name))
     }
 
-    /// Runs a `sync` to its end, or a `serve` until its sync is complete: `ada` has a picture then.
+    /// Runs a `sync` to its end, or a `serve` until its sync is complete: `ada` has an image then.
     private func check(_ command: String, _ environment: [String: String], _ workplace: Workplace) async throws {
         let arguments = command.split(separator: " ").map(String.init).dropFirst()
         if arguments.first == "serve" {

@@ -9,7 +9,7 @@ struct AlertsExamples {
 
     /// Each rule uses figures that a store has after a sync.
     @Test func rulesUseFiguresOfTheStore() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("people.txt", origin.url("/ada.png") + "\n")
             try FileManager.default.createDirectory(atPath: workplace.path("cards"), withIntermediateDirectories: true)

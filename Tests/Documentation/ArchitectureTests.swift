@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The picture of the modules agrees with the package's manifest and with the imports.
+/// The image of the modules agrees with the package's manifest and with the imports.
 @Suite(.timeLimit(.minutes(5)))
 struct ArchitectureTests {
     /// The targets of the program and the library, without test targets.
@@ -23,13 +23,13 @@ struct ArchitectureTests {
         return modules
     }
 
-    /// The arrows of the picture, such as `AvatarStore --> AvatarCore`.
+    /// The arrows of the image, such as `AvatarStore --> AvatarCore`.
     private static func arrows() throws -> Set<String> {
-        let picture = try Page("docs/ARCHITECTURE.md").examples(in: "mermaid").joined()
-        return Set(picture.filter { $0.contains("-->") })
+        let image = try Page("docs/ARCHITECTURE.md").examples(in: "mermaid").joined()
+        return Set(image.filter { $0.contains("-->") })
     }
 
-    @Test func thePictureShowsTheManifest() async throws {
+    @Test func theImageShowsTheManifest() async throws {
         let targets = try await Self.targets
         #expect(targets.count == 39)
         let declared = targets.flatMap { target in target.targets.map { "\(target.name) --> \($0)" } }

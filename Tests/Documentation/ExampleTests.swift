@@ -12,10 +12,10 @@ struct ExampleTests {
         "GettingStarted", "EmbeddingInAService", "StorageClassesAndTheBudget", "FreshnessAndOffline", "AfterACrash",
         "ContactsAndChanges", "TestingWithAvatarStoreTesting", "OperatingAStore", "SeveralMachines", "IndexSchema",
         "CachingRules",
-        "CommandLine", "ContactLists", "AddressBooks", "EmailPictures", "Limits", "NetworkAccess", "Placeholders",
-        "RetriesAndPausedHosts", "ServingPictures", "SettingsAndTuning", "URLsThatChange", "OriginClients",
+        "CommandLine", "ContactLists", "AddressBooks", "EmailImages", "Limits", "NetworkAccess", "Placeholders",
+        "RetriesAndPausedHosts", "ServingImages", "SettingsAndTuning", "URLsThatChange", "OriginClients",
         "MovingFromAnotherCache",
-        "IgnoredPictures", "Sizes", "Metadata", "Promises", "Alerts",
+        "IgnoredImages", "Sizes", "Metadata", "Promises", "Alerts",
         "AddressBooksOfNextcloud", "AddressBooksOfSmallServers", "AddressBooksOfICloud", "AddressBooksOfFastmail",
         "AddressBooksOfGoogle", "AddressBooksInFolders", "AddressBooksOfDirectories",
     ]

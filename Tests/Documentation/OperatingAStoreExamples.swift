@@ -7,7 +7,7 @@ import Testing
 struct OperatingAStoreExamples {
     /// Runs all commands of the article in order, against an origin on loopback.
     @Test func theCommandsOfTheArticleRun() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let ada = origin.url("/ada.png")
             let workplace = try Workplace()
             try workplace.write("people.json", #"[{"id": "42", "avatarURL": "\#(ada)"}, {"id": "43"}]"#)

@@ -8,7 +8,7 @@ struct ReadmeExamples {
     /// Runs the terminal excerpts, one command after the other. Numbers, digests, times and places may differ; lines may be
     /// left out where the page has `…`.
     @Test func onTheCommandLine() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let ada = origin.url("/ada.png")
             let workplace = try Workplace()
             let list = try #require(try Page("README.md").examples(in: "json").first).joined(separator: "\n")

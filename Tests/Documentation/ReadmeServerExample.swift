@@ -6,9 +6,9 @@ import Testing
 extension ReadmeExamples {
     private static let hasCurl = FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")
 
-    /// Runs the excerpt with the server. Only the port differs, and the address of the picture's origin.
+    /// Runs the excerpt with the server. Only the port differs, and the address of the image's origin.
     @Test(.enabled(if: hasCurl, "needs curl: apt-get install curl")) func avatarServer() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write(
                 "people.json",

@@ -7,8 +7,8 @@ import Testing
 /// once.
 @Suite(.enabled(Comment(rawValue: Strace.absence)) { await Strace.isUsable }, .timeLimit(.minutes(5)))
 struct BudgetTraceTests {
-    /// A new version of each picture at each request, from 2 kB to 10 kB.
-    private func withPictures(_ body: (LoopbackOrigin) async throws -> Void) async throws {
+    /// A new version of each image at each request, from 2 kB to 10 kB.
+    private func withImages(_ body: (LoopbackOrigin) async throws -> Void) async throws {
         let count = RequestCount()
         let origin = try await LoopbackOrigin.start { _ in
             let number = count.next()
@@ -26,7 +26,7 @@ struct BudgetTraceTests {
 
     @Test(arguments: TestMode.isThorough ? [60_000, 250_000, 1_000_000] : [120_000])
     func filesOfSeveralProcessesNeverExceedTheBudget(budget: Int) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let count = TestMode.isThorough ? 600 : 60
             try workplace.write("list.txt", origin.list(count))

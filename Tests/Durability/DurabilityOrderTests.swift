@@ -38,9 +38,9 @@ struct DurabilityOrderTests {
     }
 
     @Test func fetchedDocumentsAreDurableBeforeTheyAreReported() async throws {
-        try await ChangingPictures.with { pictures in
+        try await ChangingImages.with { images in
             let workplace = try Workplace()
-            let urls = (1...5).map { pictures.origin.url("/p/\($0).png") }
+            let urls = (1...5).map { images.origin.url("/p/\($0).png") }
 
             let trace = try await workplace.trace(
                 ["fetch", "--class", "documents", "--allow-private-network", "--json", "--connections", "1"] + urls
@@ -60,13 +60,13 @@ struct DurabilityOrderTests {
     }
 
     @Test func replacedImageInCachesIsDurableBeforeTheOldOneGoes() async throws {
-        try await ChangingPictures.with { pictures in
+        try await ChangingImages.with { images in
             let workplace = try Workplace()
-            let fetch = ["fetch", "--policy", "reload", "--allow-private-network", pictures.origin.url("/p/1.png")]
+            let fetch = ["fetch", "--policy", "reload", "--allow-private-network", images.origin.url("/p/1.png")]
             try await workplace.start(fetch).end().requireSuccess()
             let before = try await workplace.listedFiles()
 
-            pictures.change()
+            images.change()
             let trace = try await workplace.trace(fetch)
 
             try expectReplacedDurably(before, try await workplace.listedFiles(), count: 1, in: trace)
@@ -74,14 +74,14 @@ struct DurabilityOrderTests {
     }
 
     @Test func imagesThatASyncReplacesAreDurableBeforeTheOldOnesGo() async throws {
-        try await ChangingPictures.with { pictures in
+        try await ChangingImages.with { images in
             let workplace = try Workplace()
-            try workplace.write("list.txt", pictures.origin.list(40))
+            try workplace.write("list.txt", images.origin.list(40))
             let sync = ["sync", "list.txt", "--all", "--allow-private-network"]
             try await workplace.start(sync).end().requireSuccess()
             let before = try await workplace.listedFiles()
 
-            pictures.change()
+            images.change()
             let trace = try await workplace.trace(sync)
 
             try expectReplacedDurably(before, try await workplace.listedFiles(), count: 40, in: trace)
@@ -89,9 +89,9 @@ struct DurabilityOrderTests {
     }
 
     @Test func movedImageIsADurableDocumentBeforeTheOldFileGoes() async throws {
-        try await ChangingPictures.with { pictures in
+        try await ChangingImages.with { images in
             let workplace = try Workplace()
-            let urls = (1...3).map { pictures.origin.url("/p/\($0).png") }
+            let urls = (1...3).map { images.origin.url("/p/\($0).png") }
             try await workplace.start(["fetch", "--allow-private-network"] + urls).end().requireSuccess()
             let before = try await workplace.listedFiles()
 
@@ -104,10 +104,10 @@ struct DurabilityOrderTests {
     }
 
     @Test func plainNewImagesCostNoSynchronizationEach() async throws {
-        try await ChangingPictures.with { pictures in
+        try await ChangingImages.with { images in
             let workplace = try Workplace()
-            try workplace.write("few.txt", pictures.origin.list(5, folder: "few"))
-            try workplace.write("many.txt", pictures.origin.list(100, folder: "many"))
+            try workplace.write("few.txt", images.origin.list(5, folder: "few"))
+            try workplace.write("many.txt", images.origin.list(100, folder: "many"))
             try await workplace.run("config", "budget", "1GB").requireSuccess()
 
             let few = try await workplace.trace("sync", "few.txt", "--allow-private-network")

@@ -12,15 +12,15 @@ import Testing
 struct FailingCallTests {
     @Test(arguments: TestMode.isThorough ? FailingWork.allCases : [.replaceDocument])
     func failedCallLeavesAConsistentStoreAndTheOldImage(work: FailingWork) async throws {
-        try await ChangingPictures.with { pictures in
+        try await ChangingImages.with { images in
             let workplace = try Workplace()
-            try await work.prepare(workplace, pictures)
+            try await work.prepare(workplace, images)
             var hits: [String: Int] = [:]
             for call in TestMode.isThorough ? FaultyCall.allCases : FaultyCall.fewest {
                 var number = 1
                 while true {
                     var places: [String] = []
-                    for fault in call.faults(number) { places += try await run(work, fault, workplace, pictures) }
+                    for fault in call.faults(number) { places += try await run(work, fault, workplace, images) }
                     if places.isEmpty { break }
                     for place in places { hits["\(call) \(place)", default: 0] += 1 }
                     number += 1
@@ -38,7 +38,7 @@ struct FailingCallTests {
     @Test("a file system without locks is reported, and no lock file is left")
     func fileSystemWithoutLocksIsSaidSo() async throws {
         let workplace = try Workplace()
-        try workplace.write("mine.png", pictureBytes("/mine.png"))
+        try workplace.write("mine.png", imageBytes("/mine.png"))
         let command = ["/usr/bin/timeout", "-s", "KILL", "20", Program.executable.path(percentEncoded: false)]
         let fault = ["-f", "-o", "/dev/null", "-e", "trace=flock", "-e", "inject=flock:error=ENOLCK"]
 
@@ -59,13 +59,13 @@ struct FailingCallTests {
         _ work: FailingWork,
         _ fault: Fault,
         _ workplace: Workplace,
-        _ pictures: ChangingPictures
+        _ images: ChangingImages
     ) async throws -> [String] {
         let store = "store-\(fault.call)-\(fault.error)-\(fault.number)"
         let directory = workplace.path(store)
         try FileManager.default.copyItem(atPath: workplace.path("base"), toPath: directory)
         let (run, trace) = try await workplace.traced(
-            work.arguments(pictures.origin) + ["--store", store],
+            work.arguments(images.origin) + ["--store", store],
             fault: fault,
             paths: fault.call == .openat ? knownPaths(directory) : []
         )
@@ -75,7 +75,7 @@ struct FailingCallTests {
         let isOurs = !places.isEmpty && !places.contains("elsewhere")
         if isOurs { expectClearEnd(run, fault, comment) }
 
-        let image = work.image(pictures.origin)
+        let image = work.image(images.origin)
         let stored = try await workplace.run("get", image.key, "--policy", "offline", "--store", store)
         // If the program reports no fault, the new image must be stored.
         let isDone = isOurs && run.status == 0 && !run.messages.contains("avatars: ")

@@ -8,7 +8,7 @@ import Testing
 struct FullDiskTests {
     @Test(arguments: [1, 4])
     func aSyncOnAFullDiskSaysSo_andCompletesOnceThereIsRoom(connections: Int) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let disk = try await Mount(memory: "2m", at: workplace.path("disk"))
             try workplace.write("list.txt", origin.list(800))
@@ -41,7 +41,7 @@ struct FullDiskTests {
                 "--store",
                 "disk/store"
             )
-            #expect(first.bytes == pictureBytes("/p/1.png"), "\(first.messages)")
+            #expect(first.bytes == imageBytes("/p/1.png"), "\(first.messages)")
 
             try await disk.resize(to: "40m")
             let again = try await workplace.start(sync("list.txt")).end()
@@ -93,7 +93,7 @@ struct FullDiskTests {
         TestMode.isThorough ? [0, 8, 40] : [0]
     )
     func workThatFreesTheDiskSucceedsWhenItIsFull(arguments: [String], kibibytes: Int) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let disk = try await Mount(memory: "8m", at: workplace.path("disk"))
             try workplace.write("list.txt", origin.list(600))
@@ -137,7 +137,7 @@ struct FullDiskTests {
     /// A little room is enough for some of the files that SQLite creates at an opening, but not for the others.
     @Test(arguments: [0, 4, 12, 16, 24, 32, 40, 48])
     func whatIsStoredIsRead_howeverLittleRoomIsLeft(kibibytes: Int) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             // With commits in many small steps, the write-ahead log of the sync alone may take a megabyte.
             let disk = try await Mount(memory: "4m", at: workplace.path("disk"))
@@ -157,7 +157,7 @@ struct FullDiskTests {
                 )
 
                 #expect(read.status == 0)
-                #expect(read.bytes == pictureBytes("/p/1.png"), "\(read.messages)")
+                #expect(read.bytes == imageBytes("/p/1.png"), "\(read.messages)")
             }
             try await workplace.expectConsistent(store: "disk/store")
         }

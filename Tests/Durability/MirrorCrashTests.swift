@@ -7,17 +7,17 @@ import Testing
 struct MirrorCrashTests {
     /// The call before which the program is killed, and its number.
     static let moments = [
-        // Of a picture: its line in the journal, its bytes, its final name, its line in the manifest.
+        // Of an image: its line in the journal, its bytes, its final name, its line in the manifest.
         "pwritev:when=1", "pwritev:when=5", "renameat:when=1", "renameat:when=4", "pwritev:when=15",
         // A deletion, the new manifest, the end of the journal.
         "unlinkat:when=3", "unlinkat:when=4", "renameat:when=6", "unlinkat:when=5",
     ]
 
     @Test func killedMirroringIsMendedByTheNext() async throws {
-        try await ChangingPictures.with { pictures in
+        try await ChangingImages.with { images in
             let workplace = try Workplace()
-            let old = try await prepare(workplace, pictures)
-            let new = old.merging((1...5).map { ("u\($0).png", pictureBytes("/\($0).png", version: 2)) }) { $1 }
+            let old = try await prepare(workplace, images)
+            let new = old.merging((1...5).map { ("u\($0).png", imageBytes("/\($0).png", version: 2)) }) { $1 }
             for moment in Self.moments {
                 let folder = "mirror-" + moment
                 // With the times of change, by which a mirror knows its files.
@@ -35,7 +35,7 @@ struct MirrorCrashTests {
                 }
                 let next = try await workplace.run("export", folder, "--mirror", "--json")
 
-                // The foreign file with the name of a picture is in its way.
+                // The foreign file with the name of an image is in its way.
                 #expect(try next.status == 1 && next.object.number("blocked") == 1, "\(moment): \(next.text)")
                 #expect(try next.object.number("foreign") == 2, "\(moment): \(next.messages)")
                 var expected = new
@@ -47,19 +47,19 @@ struct MirrorCrashTests {
         }
     }
 
-    /// Makes the mirror `base` of a store with seven contacts; then the pictures change, and two contacts leave.
+    /// Makes the mirror `base` of a store with seven contacts; then the images change, and two contacts leave.
     ///
     /// - Returns: the files of the mirror, two foreign ones among them.
-    private func prepare(_ workplace: Workplace, _ pictures: ChangingPictures) async throws -> [String: [UInt8]] {
-        try await sync(1...7, in: workplace, pictures)
+    private func prepare(_ workplace: Workplace, _ images: ChangingImages) async throws -> [String: [UInt8]] {
+        try await sync(1...7, in: workplace, images)
         try FileManager.default.createDirectory(atPath: workplace.path("base"), withIntermediateDirectories: false)
         try workplace.write("base/notes.txt", "mine")
         try await workplace.run("export", "base", "--mirror").requireSuccess()
         try age(workplace.path("base"))
         try workplace.write("base/u8.png", "mine too")
         let files = try files(workplace.path("base"))
-        pictures.change()
-        try await sync(1...5, and: 8, in: workplace, pictures)
+        images.change()
+        try await sync(1...5, and: 8, in: workplace, images)
         return files
     }
 
@@ -83,10 +83,10 @@ struct MirrorCrashTests {
         _ numbers: ClosedRange<Int>,
         and another: Int? = nil,
         in workplace: Workplace,
-        _ pictures: ChangingPictures
+        _ images: ChangingImages
     ) async throws {
         let records = (Array(numbers) + [another].compactMap(\.self)).map {
-            #"{"id": "u\#($0)", "avatarURL": "\#(pictures.origin.url("/\($0).png"))"}"#
+            #"{"id": "u\#($0)", "avatarURL": "\#(images.origin.url("/\($0).png"))"}"#
         }
         try workplace.write("people.ndjson", records.joined(separator: "\n"))
         try await workplace.run("sync", "people.ndjson", "--prune", "--policy", "reload", "--allow-private-network")

@@ -14,7 +14,7 @@ struct PowerLossTests {
     @Test func documentsAndLastGoodCopiesSurviveAPowerLoss() async throws {
         let versions = RequestCount()
         let origin = try await LoopbackOrigin.start { request in
-            picture(request.target, version: request.target.hasPrefix("/changing") ? versions.next() : 1)
+            image(request.target, version: request.target.hasPrefix("/changing") ? versions.next() : 1)
         }
         do {
             let losses = try await loseAgainAndAgain(origin, times: TestMode.isThorough ? 60 : 4)
@@ -31,7 +31,7 @@ struct PowerLossTests {
     @Test func aFileThatLostItsBytesIsNeverServed() async throws {
         let (count, held) = (300, LoopbackOrigin.Gate())
         let origin = try await LoopbackOrigin.start { request in
-            var response = picture(request.target)
+            var response = image(request.target)
             if request.target == "/held.png" { response.gate = held }
             return response
         }
@@ -95,14 +95,14 @@ struct PowerLossTests {
         let readOnly = try await workplace.run("path", origin.url("/p/1.png"), "--store", "after/store")
         if readOnly.status == 0 {
             let path = readOnly.text.trimmingCharacters(in: .whitespacesAndNewlines)
-            #expect(try Array(Data(contentsOf: URL(filePath: path))) == pictureBytes("/p/1.png"))
+            #expect(try Array(Data(contentsOf: URL(filePath: path))) == imageBytes("/p/1.png"))
         }
         try await workplace.run("trim", "--budget", "100MB", "--store", "after/store").requireSuccess()
         try await workplace.expectConsistent(store: "after/store")
         let listed = try await workplace.listedFiles(store: "after/store")
         for number in 1...count {
             guard let path = listed[origin.url("/p/\(number).png")] else { continue }
-            #expect(try Array(Data(contentsOf: URL(filePath: path))) == pictureBytes("/p/\(number).png"))
+            #expect(try Array(Data(contentsOf: URL(filePath: path))) == imageBytes("/p/\(number).png"))
         }
         try await after.unmount()
         try await Mount.run("/usr/sbin/losetup", ["-d", cut.journal])
@@ -189,7 +189,7 @@ struct PowerLossTests {
         let documents = try acknowledged("documents", in: workplace)
         for name in documents.suffix(60) {
             let run = try await workplace.run("get", "name:\(name)", "--store", "disk/store")
-            #expect(run.bytes == pictureBytes("/own/\(name).png"), "round \(round), document \(name)")
+            #expect(run.bytes == imageBytes("/own/\(name).png"), "round \(round), document \(name)")
         }
         losses.documents = documents.count
         let replacements = try acknowledged("replacements", in: workplace)
@@ -197,7 +197,7 @@ struct PowerLossTests {
             let url = origin.url("/changing.png")
             let run = try await workplace.run("get", url, "--policy", "offline", "--store", "disk/store")
             let known = (1...(replacements.count + 2 * round + 2)).reversed().contains {
-                run.bytes == pictureBytes("/changing.png", version: $0)
+                run.bytes == imageBytes("/changing.png", version: $0)
             }
             #expect(known, "round \(round): \(run.bytes.count) bytes after \(replacements.count) replacements")
         }

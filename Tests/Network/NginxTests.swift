@@ -20,7 +20,7 @@ struct NginxTests {
     @Test func unchangedImageIsNotSentAgain() async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
-            try nginx.serve(pictureBytes("ada"), at: "/ada.png")
+            try nginx.serve(imageBytes("ada"), at: "/ada.png")
 
             let first = try await fetch(nginx.url("/ada.png"), in: workplace)
             _ = try await workplace.run("config", "maximum-freshness", "0")
@@ -34,7 +34,7 @@ struct NginxTests {
             #expect(requests.map(\.status) == [200, 200, 304])
             #expect(requests[0].condition.isEmpty)
             #expect(requests[2].condition.hasPrefix("\""))
-            #expect(try await bytes(of: nginx.url("/ada.png"), in: workplace) == pictureBytes("ada"))
+            #expect(try await bytes(of: nginx.url("/ada.png"), in: workplace) == imageBytes("ada"))
         }
     }
 
@@ -42,15 +42,15 @@ struct NginxTests {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
             let url = nginx.url("/ada.png")
-            try nginx.serve(pictureBytes("ada"), at: "/ada.png")
+            try nginx.serve(imageBytes("ada"), at: "/ada.png")
             _ = try await fetch(url, in: workplace)
-            try nginx.serve(pictureBytes("ada", version: 2), at: "/ada.png")
+            try nginx.serve(imageBytes("ada", version: 2), at: "/ada.png")
 
             let run = try await workplace.run("sync", "--all", "--allow-private-network", "--json")
 
             #expect(run.status == 0)
             #expect(try run.object.number("changed") == 1)
-            #expect(try await bytes(of: url, in: workplace) == pictureBytes("ada", version: 2))
+            #expect(try await bytes(of: url, in: workplace) == imageBytes("ada", version: 2))
         }
     }
 
@@ -58,7 +58,7 @@ struct NginxTests {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
             let count = 300
-            for number in 1...count { try nginx.serve(pictureBytes("\(number)"), at: "/p/\(number).png") }
+            for number in 1...count { try nginx.serve(imageBytes("\(number)"), at: "/p/\(number).png") }
             let list = (1...count).map { nginx.url("/p/\($0).png") + "\n" }.joined()
             try workplace.write("people.txt", list)
             let first = try await workplace.run("sync", "people.txt", "--allow-private-network", "--json")
@@ -97,27 +97,27 @@ struct NginxTests {
     @Test func falselyAnnouncedCodingIsIgnored() async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
-            try nginx.serve(pictureBytes("ada"), at: "/compressed/ada.png.gz")
-            try nginx.serve(pictureBytes("ada"), at: "/compressed/ada.png")
+            try nginx.serve(imageBytes("ada"), at: "/compressed/ada.png.gz")
+            try nginx.serve(imageBytes("ada"), at: "/compressed/ada.png")
 
             let result = try await fetch(nginx.url("/compressed/ada.png"), in: workplace)
 
             #expect(result.text("outcome") == "fetched")
-            #expect(try await bytes(of: nginx.url("/compressed/ada.png"), in: workplace) == pictureBytes("ada"))
+            #expect(try await bytes(of: nginx.url("/compressed/ada.png"), in: workplace) == imageBytes("ada"))
         }
     }
 
     @Test func compressedImageIsDecoded() async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
-            try nginx.serve(pictureBytes("ada"), at: "/compressed/ada.png")
+            try nginx.serve(imageBytes("ada"), at: "/compressed/ada.png")
             try await nginx.workplace.shell("gzip pictures/compressed/ada.png").requireSuccess()
 
             let result = try await fetch(nginx.url("/compressed/ada.png"), in: workplace)
 
             #expect(result.text("outcome") == "fetched")
-            #expect(result.number("sizeBytes") == pictureBytes("ada").count)
-            #expect(try await bytes(of: nginx.url("/compressed/ada.png"), in: workplace) == pictureBytes("ada"))
+            #expect(result.number("sizeBytes") == imageBytes("ada").count)
+            #expect(try await bytes(of: nginx.url("/compressed/ada.png"), in: workplace) == imageBytes("ada"))
         }
     }
 
@@ -141,7 +141,7 @@ struct NginxTests {
     func hostThatThrottlesIsPaused(folder: String, kind: String, status: Int) async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
-            for number in 1...40 { try nginx.serve(pictureBytes("\(number)"), at: "/\(folder)/\(number).png") }
+            for number in 1...40 { try nginx.serve(imageBytes("\(number)"), at: "/\(folder)/\(number).png") }
             let list = (1...40).map { nginx.url("/\(folder)/\($0).png") + "\n" }.joined()
             try workplace.write("people.txt", list)
             let arguments = ["sync", "people.txt", "--allow-private-network", "--per-host", "2", "--json"]
@@ -170,7 +170,7 @@ struct NginxTests {
     @Test func overTLSItIsHTTP2() async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
-            for number in 1...20 { try nginx.serve(pictureBytes("\(number)"), at: "/p/\(number).png") }
+            for number in 1...20 { try nginx.serve(imageBytes("\(number)"), at: "/p/\(number).png") }
             let list = (1...20).map { nginx.secureURL("/p/\($0).png") + "\n" }.joined()
             try workplace.write("people.txt", list)
             let arguments = [
@@ -186,7 +186,7 @@ struct NginxTests {
             #expect(requests.allSatisfy { $0.httpVersion == "HTTP/2.0" })
             // One connection per run.
             #expect(Set(requests.map(\.connection)).count == 2)
-            #expect(try await bytes(of: nginx.secureURL("/p/7.png"), in: workplace) == pictureBytes("7"))
+            #expect(try await bytes(of: nginx.secureURL("/p/7.png"), in: workplace) == imageBytes("7"))
         }
     }
 
@@ -195,7 +195,7 @@ struct NginxTests {
     func connectionsThatEndCostNoImage(perConnection: Int, count: Int) async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
-            for number in 1...count { try nginx.serve(pictureBytes("\(number)"), at: "/p/\(number).png") }
+            for number in 1...count { try nginx.serve(imageBytes("\(number)"), at: "/p/\(number).png") }
             let list = (1...count).map { nginx.restlessURL("/p/\($0).png", after: perConnection) + "\n" }.joined()
             try workplace.write("people.txt", list)
             let arguments = [
@@ -216,7 +216,7 @@ struct NginxTests {
     @Test func untrustedCertificateIsRefused() async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
-            try nginx.serve(pictureBytes("ada"), at: "/ada.png")
+            try nginx.serve(imageBytes("ada"), at: "/ada.png")
 
             let result = try await fetch(nginx.secureURL("/ada.png"), in: workplace)
 
@@ -259,7 +259,7 @@ struct NginxTests {
             #expect(doctor.text.contains("A request now fails too."), "\(doctor.text)")
 
             // Once the host is trusted, nothing of the failure is left.
-            try nginx.serve(pictureBytes("ada"), at: "/ada.png")
+            try nginx.serve(imageBytes("ada"), at: "/ada.png")
             let trusted = [network, "--ca-file", nginx.certificateFile]
             let tried = try await workplace.start(["doctor"] + trusted).end()
             #expect(tried.text.contains("responds to a request now, with status 200."), "\(tried.text)")
@@ -275,7 +275,7 @@ struct NginxTests {
     func redirectIsFollowed(path: String) async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
-            try nginx.serve(pictureBytes("ada"), at: "/ada.png")
+            try nginx.serve(imageBytes("ada"), at: "/ada.png")
 
             let first = try await fetch(nginx.url(path), in: workplace)
             let again = try await workplace.run("sync", "--all", "--allow-private-network", "--json")
@@ -291,7 +291,7 @@ struct NginxTests {
     @Test func redirectToTheSameHostKeepsTheConnection() async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
-            try nginx.serve(pictureBytes("ada"), at: "/ada.png")
+            try nginx.serve(imageBytes("ada"), at: "/ada.png")
 
             _ = try await fetch(nginx.url("/moved.png"), in: workplace)
 
@@ -319,7 +319,7 @@ struct NginxTests {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
             let url = nginx.url("/slow/ada.png")
-            try nginx.serve(pictureBytes("ada"), at: "/slow/ada.png")
+            try nginx.serve(imageBytes("ada"), at: "/slow/ada.png")
 
             let first = try await fetch(url, in: workplace, ["--timeout", "2"])
             let second = try await fetch(url, in: workplace)
@@ -329,7 +329,7 @@ struct NginxTests {
             let requests = try await nginx.requests(2)
             #expect(requests.map(\.status) == [200, 206])
             #expect(requests[1].range.hasPrefix("bytes="))
-            #expect(try await bytes(of: url, in: workplace) == pictureBytes("ada"))
+            #expect(try await bytes(of: url, in: workplace) == imageBytes("ada"))
             let verified = try await workplace.run("verify")
             #expect(verified.status == 0)
         }
@@ -339,16 +339,16 @@ struct NginxTests {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
             let url = nginx.url("/slow/ada.png")
-            try nginx.serve(pictureBytes("ada"), at: "/slow/ada.png")
+            try nginx.serve(imageBytes("ada"), at: "/slow/ada.png")
 
             let first = try await fetch(url, in: workplace, ["--timeout", "2"])
-            try nginx.serve(pictureBytes("ada", version: 2), at: "/slow/ada.png")
+            try nginx.serve(imageBytes("ada", version: 2), at: "/slow/ada.png")
             let second = try await fetch(url, in: workplace)
 
             #expect(first.text("kind") == "timeout")
             #expect(second.text("outcome") == "fetched")
             #expect(try await nginx.requests(2).map(\.status) == [200, 200])
-            #expect(try await bytes(of: url, in: workplace) == pictureBytes("ada", version: 2))
+            #expect(try await bytes(of: url, in: workplace) == imageBytes("ada", version: 2))
         }
     }
 
@@ -360,7 +360,7 @@ struct NginxTests {
             let small = SampleImage.identicon(for: "ada", side: 10)
             try nginx.serve(small, at: "/slow/ada.png")
             let first = try await fetch(url, in: workplace)
-            try nginx.serve(pictureBytes("ada"), at: "/slow/ada.png")
+            try nginx.serve(imageBytes("ada"), at: "/slow/ada.png")
 
             let second = try await fetch(url, in: workplace, ["--policy", "reload"])
 
@@ -388,7 +388,7 @@ struct NginxTests {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
             for folder in ["large-header", "huge-header"] {
-                try nginx.serve(pictureBytes("ada"), at: "/\(folder)/ada.png")
+                try nginx.serve(imageBytes("ada"), at: "/\(folder)/ada.png")
             }
 
             let large = try await fetch(nginx.url("/large-header/ada.png"), in: workplace)
@@ -405,7 +405,7 @@ struct NginxTests {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
             for folder in ["large-header", "huge-header"] {
-                try nginx.serve(pictureBytes("ada"), at: "/\(folder)/ada.png")
+                try nginx.serve(imageBytes("ada"), at: "/\(folder)/ada.png")
             }
             let trust = ["--ca-file", nginx.certificateFile]
 
@@ -423,7 +423,7 @@ struct NginxTests {
     @Test func fieldsOfAHostAreSentToThatHostOnly() async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
-            try nginx.serve(pictureBytes("ada"), at: "/ada.png")
+            try nginx.serve(imageBytes("ada"), at: "/ada.png")
             try workplace.write("fields.txt", "\(nginx.host) Authorization: Bearer secret\n")
 
             let run = try await workplace.run(
@@ -450,7 +450,7 @@ struct NginxTests {
     func redirectToHTTPDropsTheFields(isSecure: Bool) async throws {
         try await Nginx.withServer { nginx in
             let workplace = try Workplace()
-            try nginx.serve(pictureBytes("ada"), at: "/ada.png")
+            try nginx.serve(imageBytes("ada"), at: "/ada.png")
             try workplace.write("fields.txt", "\(nginx.otherHost) Authorization: Bearer secret\n")
             let url = isSecure ? nginx.secureURL("/elsewhere.png") : nginx.url("/elsewhere.png")
 

@@ -8,9 +8,9 @@ import Testing
     .timeLimit(.minutes(5))
 )
 struct OfflineTests {
-    /// A store with some pictures that are due, and one that failed before.
-    private func withStoredPictures(_ body: (Workplace, LoopbackOrigin) async throws -> Void) async throws {
-        try await withPictures { origin in
+    /// A store with some images that are due, and one that failed before.
+    private func withStoredImages(_ body: (Workplace, LoopbackOrigin) async throws -> Void) async throws {
+        try await withImages { origin in
             let workplace = try Workplace()
             origin.setResponse(.status(404), for: "/gone.png")
             try workplace.write("people.txt", origin.list(20) + origin.url("/gone.png") + "\n")
@@ -21,7 +21,7 @@ struct OfflineTests {
 
     @Test(arguments: [["--all"], ["people.txt", "--all"]])
     func syncEndsEarly_andHarmsNothing(arguments: [String]) async throws {
-        try await withStoredPictures { workplace, _ in
+        try await withStoredImages { workplace, _ in
             let before = try await workplace.run("list", "--json").text
 
             let begun = ContinuousClock.now
@@ -58,7 +58,7 @@ struct OfflineTests {
     }
 
     @Test func storedImageIsGiven() async throws {
-        try await withStoredPictures { workplace, origin in
+        try await withStoredImages { workplace, origin in
             let url = origin.url("/p/7.png")
             let run = try await NoNetwork.run(
                 ["fetch", url, "--policy", "reload", "--allow-private-network", "--json"],

@@ -8,7 +8,7 @@ struct PlainFileServerTests {
     @Test(arguments: [["--strict"], []])
     func unchangedImageIsNotSentAgain(mode: [String]) async throws {
         try await PlainFileServer.withServer { server in
-            let url = try server.serve(pictureBytes("ada"), at: "ada.png")
+            let url = try server.serve(imageBytes("ada"), at: "ada.png")
             let workplace = try Workplace()
             try workplace.write("list.txt", url + "\n")
             let network = mode + ["--allow-private-network", "--json"]
@@ -29,19 +29,19 @@ struct PlainFileServerTests {
 
     @Test func changedImageReplacesTheOldOne() async throws {
         try await PlainFileServer.withServer { server in
-            let url = try server.serve(pictureBytes("ada"), at: "ada.png")
+            let url = try server.serve(imageBytes("ada"), at: "ada.png")
             let workplace = try Workplace()
             let fetch = ["fetch", url, "--policy", "revalidate", "--strict", "--allow-private-network", "--json"]
             _ = try await workplace.run("config", "maximum-freshness", "0")
             _ = try await workplace.start(fetch).end()
-            try server.serve(pictureBytes("ada", version: 2), at: "ada.png", age: 60)
+            try server.serve(imageBytes("ada", version: 2), at: "ada.png", age: 60)
 
             let run = try await workplace.start(fetch).end()
 
             #expect(try run.object.text("outcome") == "fetched")
             #expect(try server.statuses == [200, 200])
             let bytes = try await workplace.run("get", url, "--policy", "offline").bytes
-            #expect(bytes == pictureBytes("ada", version: 2))
+            #expect(bytes == imageBytes("ada", version: 2))
         }
     }
 }

@@ -3,7 +3,7 @@ import Testing
 /// The program behind a proxy that the environment names.
 @Suite(.enabled(if: Nginx.isAvailable, Comment(rawValue: Nginx.absence)), .timeLimit(.minutes(5)))
 struct ProxyCommandTests {
-    private static let picture = pictureBytes("ada")
+    private static let image = imageBytes("ada")
 
     /// Runs `body` with nginx and a proxy that sends every request to nginx.
     private func withProxy(
@@ -11,7 +11,7 @@ struct ProxyCommandTests {
         _ body: (Nginx, LoopbackProxy, Workplace) async throws -> Void
     ) async throws {
         try await Nginx.withServer { nginx in
-            try nginx.serve(Self.picture, at: "/ada.png")
+            try nginx.serve(Self.image, at: "/ada.png")
             try await LoopbackProxy.withProxy(to: nginx.secureAddress, credentials: credentials) { proxy in
                 try await body(nginx, proxy, try Workplace())
             }

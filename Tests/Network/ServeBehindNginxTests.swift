@@ -42,7 +42,7 @@ struct ServeBehindNginxTests {
         #expect(run.status == 0, "\(run.messages)")
     }
 
-    @Test func picturesAreCachedByTheirDigest_andEventsPassAtOnce() async throws {
+    @Test func imagesAreCachedByTheirDigest_andEventsPassAtOnce() async throws {
         let workplace = try Workplace()
         let photo = SampleImage.png(seed: 5, byteCount: 200_000)
         try workplace.write("ada.png", photo)
@@ -54,11 +54,11 @@ struct ServeBehindNginxTests {
         try await RunningServer.with(["--socket", "server.sock"], in: workplace) { server in
             try await withNginx(in: workplace) { front in
                 let connection = try RawConnection(front)
-                let picture = try await connection.ask("/contacts/ada/picture")
-                let tag = try #require(picture["etag"])
-                #expect(picture.status == 200 && picture.body == photo)
+                let image = try await connection.ask("/contacts/ada/picture")
+                let tag = try #require(image["etag"])
+                #expect(image.status == 200 && image.body == photo)
                 #expect(try await connection.ask("/contacts/ada/picture", ["If-None-Match: \(tag)"]).status == 304)
-                let path = try #require(picture["content-location"])
+                let path = try #require(image["content-location"])
                 var states: [String] = []
                 for _ in 0..<3 {
                     let image = try await connection.ask(path)

@@ -35,7 +35,7 @@ struct AfterACrashExamples {
             try await store.close()
 
             let other = try await AvatarStore.open(directory: monday)
-            #expect(try other.storedAvatar(for: ada)?.bytes == Place.picture("/ada.png"))
+            #expect(try other.storedAvatar(for: ada)?.bytes == Place.image("/ada.png"))
             try await other.close()
         }
     }

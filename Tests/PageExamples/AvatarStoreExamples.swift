@@ -13,7 +13,7 @@ struct AvatarStoreExamples {
             let image = try store.avatar(forContact: "42")
 
             #expect(report.fetched == 1)
-            #expect(image?.bytes == Place.picture("/ada.png"))
+            #expect(image?.bytes == Place.image("/ada.png"))
             try await store.close()
         }
     }

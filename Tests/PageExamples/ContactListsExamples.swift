@@ -18,7 +18,7 @@ struct ContactListsExamples {
                 let report = try await store.sync(list, total: list.validate())
 
                 #expect(report.fetched == 1)
-                #expect(try store.avatar(forContact: "7")?.bytes == Place.picture("/ada.png"))
+                #expect(try store.avatar(forContact: "7")?.bytes == Place.image("/ada.png"))
             }
         }
     }

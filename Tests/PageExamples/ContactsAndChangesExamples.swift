@@ -19,10 +19,10 @@ struct ContactsAndChangesExamples {
 
             let report = try await store.sync(contacts: people)
             let images = try store.images(ofContact: "42")
-            let picture = try store.avatar(forContact: "42")
+            let image = try store.avatar(forContact: "42")
             let contacts = try store.contacts(using: images[0].key)
 
-            #expect(report.fetched == 2 && images.count == 1 && picture?.bytes == face && contacts == ["42"])
+            #expect(report.fetched == 2 && images.count == 1 && image?.bytes == face && contacts == ["42"])
 
             let logo = try await store.save(logoBytes, named: "logo")
             try await store.link([ContactLink(contact: "42", key: logo), ContactLink(contact: "43", key: logo)])
@@ -73,9 +73,9 @@ struct ContactsAndChangesExamples {
 
             #expect(faceless.contacts.count == 61 && faceless.contacts.last?.id == "43")
 
-            if let picture = try store.image(of: "42"), let file = try store.open(picture) {
-                let bytes = try file.bytes(at: 0, count: picture.sizeBytes)
-                print(picture.sha256, picture.mediaType, picture.freshUntil?.date ?? .distantFuture, bytes.count)
+            if let image = try store.image(of: "42"), let file = try store.open(image) {
+                let bytes = try file.bytes(at: 0, count: image.sizeBytes)
+                print(image.sha256, image.mediaType, image.freshUntil?.date ?? .distantFuture, bytes.count)
             }
 
             #expect(try store.image(of: "42")?.sizeBytes == face.count)

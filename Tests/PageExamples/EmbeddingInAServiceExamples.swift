@@ -92,7 +92,7 @@ struct EmbeddingInAServiceExamples {
             let report = try await store.sync(database.people().map(ContactRecord.contact))
 
             #expect(report.contacts == 1 && report.fresh + report.fetched == 1)
-            #expect(try store.avatar(forContact: "42")?.bytes == Place.picture("/ada.png"))
+            #expect(try store.avatar(forContact: "42")?.bytes == Place.image("/ada.png"))
             try await store.close()
         }
     }
@@ -109,7 +109,7 @@ struct EmbeddingInAServiceExamples {
                 return (image.mediaType, image.bytes)
             }
 
-            #expect(try image(of: "42")?.bytes == Place.picture("/ada.png"))
+            #expect(try image(of: "42")?.bytes == Place.image("/ada.png"))
             #expect(try image(of: "43") == nil)
 
             let client = Pipe()
@@ -123,7 +123,7 @@ struct EmbeddingInAServiceExamples {
                 try send(descriptor, to: client)
             }
 
-            #expect(sent == Place.picture("/ada.png").count)
+            #expect(sent == Place.image("/ada.png").count)
             try await store.close()
         }
     }
@@ -131,11 +131,11 @@ struct EmbeddingInAServiceExamples {
     @Test func anOriginClientOfYourOwn() async throws {
         try await Place.with { avatars in
             let face = SampleImage.png(seed: 1, byteCount: 4_000)
-            let pictures = ["https://pictures.example/ada": face]
+            let images = ["https://pictures.example/ada": face]
             var configuration = AvatarStore.Configuration(directory: avatars)
 
-            struct PictureArchive: OriginClient {
-                let pictures: [String: [UInt8]]
+            struct ImageArchive: OriginClient {
+                let images: [String: [UInt8]]
 
                 func begin(
                     _ request: OriginRequest,
@@ -143,17 +143,17 @@ struct EmbeddingInAServiceExamples {
                 ) -> any BegunRequest {
                     OriginTask(arrival) {
                         request.willSend()
-                        let picture = pictures[request.url]
+                        let image = images[request.url]
                         return OriginResponse(
-                            status: picture == nil ? 404 : 200,
+                            status: image == nil ? 404 : 200,
                             fields: [:],
-                            body: OriginBody(picture ?? [])
+                            body: OriginBody(image ?? [])
                         )
                     }
                 }
             }
 
-            configuration.originClient = PictureArchive(pictures: pictures)
+            configuration.originClient = ImageArchive(images: images)
 
             let store = try await AvatarStore.open(configuration)
             #expect(try await store.avatar(for: "https://pictures.example/ada").bytes == face)

@@ -31,7 +31,7 @@ struct FreshnessAndOfflineExamples {
             let check = FetchOptions(policy: .revalidate)
             let image = try await store.avatar(for: ada, options: check)
             if let failure = image.failure {
-                print("An older picture, \(failure): \(image.failureMessage ?? "")")
+                print("An older image, \(failure): \(image.failureMessage ?? "")")
             }
 
             #expect(image.bytes == face && image.isStale && image.failure == .serverError)

@@ -15,7 +15,7 @@ import SwiftUI
 @Suite(.timeLimit(.minutes(2)))
 struct ExampleTests {
     private let face = SampleImage.png(seed: 1, byteCount: 3000)
-    private let silhouette = Pictures.face(2)
+    private let silhouette = Images.face(2)
 
     private struct Contact {
         var avatarURL: String
@@ -118,16 +118,16 @@ struct ExampleTests {
 
             @MainActor final class Row {
                 let target = AvatarTarget()
-                var picture: [UInt8]?
+                var image: [UInt8]?
 
                 func show(_ person: Person) throws {
-                    try person.avatar.bind(to: target) { [weak self] content in self?.picture = content.image?.bytes }
+                    try person.avatar.bind(to: target) { [weak self] content in self?.image = content.image?.bytes }
                 }
             }
 
             let row = Row()
             try row.show(people[0])
-            #expect(row.picture == face)
+            #expect(row.image == face)
         }
     }
 
@@ -224,7 +224,7 @@ struct ExampleTests {
     @Test func prefetching() async throws {
         try await StoreFixture.withStore { fixture in
             let store = fixture.store
-            let rows = (0..<3).map { Contact(avatarURL: fixture.serve(Pictures.face($0), at: "/\($0).png")) }
+            let rows = (0..<3).map { Contact(avatarURL: fixture.serve(Images.face($0), at: "/\($0).png")) }
             let (comingRows, rowsThatScrolledAway) = (rows, rows.suffix(1))
 
             let prefetcher = AvatarPrefetcher(store: store)
@@ -233,7 +233,7 @@ struct ExampleTests {
 
             await prefetcher.waitUntilDone()
             let stored = try store.storedAvatar(for: rows[0].avatarURL)
-            #expect(stored?.bytes == Pictures.face(0))
+            #expect(stored?.bytes == Images.face(0))
         }
     }
 }

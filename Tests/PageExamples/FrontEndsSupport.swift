@@ -4,7 +4,7 @@ import AvatarStoreTesting
 import Observation
 
 /// Sample images of the examples of front ends.
-enum Pictures {
+enum Images {
     /// A small image, different for each number.
     static func face(_ number: Int) -> [UInt8] {
         SampleImage.png(seed: UInt64(number), byteCount: 400)

@@ -26,15 +26,15 @@ struct GettingStartedExamples {
             #expect(try await store.sync(contacts: people).fresh == 1)
             #expect(avatars.origin.requestCount == 1)
 
-            if let picture = try store.avatar(forContact: "42") {
-                print(picture.mediaType, picture.width, picture.height, picture.bytes.count, picture.localFile ?? "")
+            if let image = try store.avatar(forContact: "42") {
+                print(image.mediaType, image.width, image.height, image.bytes.count, image.localFile ?? "")
             }
 
             let stored = try store.storedAvatar(for: ada)
             let image = try await store.avatar(for: ada)
 
             #expect(try store.avatar(forContact: "42")?.bytes == image.bytes)
-            #expect(stored?.bytes == Place.picture("/ada.png") && image.source == .store)
+            #expect(stored?.bytes == Place.image("/ada.png") && image.source == .store)
 
             let team = avatars.path + "/team.vcf"
             try "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:1\r\nFN:Ada\r\nPHOTO:\(ada)\r\nEND:VCARD\r\n"

@@ -12,13 +12,13 @@ import FoundationNetworking
 /// Only what a program can use that imports the library and nothing else.
 @Suite(.timeLimit(.minutes(5)))
 struct OriginClientsExamples {
-    struct Picture {
+    struct Image {
         let bytes: [UInt8]
         let etag: String
     }
 
-    struct PictureService: OriginClient {
-        let pictures: [String: Picture]
+    struct ImageService: OriginClient {
+        let images: [String: Image]
         let moved: [String: String]
 
         func begin(
@@ -40,20 +40,20 @@ struct OriginClientsExamples {
         }
 
         func response(to request: OriginRequest, at url: AvatarKey) -> OriginResponse {
-            guard let picture = pictures[url.rawValue] else {
+            guard let image = images[url.rawValue] else {
                 return OriginResponse(status: 404, fields: [:], body: OriginBody([]))
             }
-            let fields: HTTPFields = [.eTag: picture.etag, .cacheControl: "max-age=3600"]
+            let fields: HTTPFields = [.eTag: image.etag, .cacheControl: "max-age=3600"]
             let isConditional = url.rawValue == request.conditionalURL ?? request.url
-            if isConditional, request.fields[.ifNoneMatch] == picture.etag {
+            if isConditional, request.fields[.ifNoneMatch] == image.etag {
                 return OriginResponse(status: 304, fields: fields, body: OriginBody([]))
             }
-            return OriginResponse(status: 200, fields: fields, body: OriginBody(picture.bytes))
+            return OriginResponse(status: 200, fields: fields, body: OriginBody(image.bytes))
         }
     }
 
     struct PlainService: OriginClient {
-        let service: PictureService
+        let service: ImageService
 
         func begin(
             _ request: OriginRequest,
@@ -64,12 +64,12 @@ struct OriginClientsExamples {
             }
             request.willSend()
             arrival(.success(OriginArrival(head: service.response(to: request, at: url).head)))
-            return BegunPicture(service: service, request: request, url: url)
+            return BegunImage(service: service, request: request, url: url)
         }
     }
 
-    struct BegunPicture: BegunRequest {
-        let service: PictureService
+    struct BegunImage: BegunRequest {
+        let service: ImageService
         let request: OriginRequest
         let url: AvatarKey
 
@@ -84,7 +84,7 @@ struct OriginClientsExamples {
 
     #if HTTPOrigin
     /// A client of a program; this one uses the store's own.
-    struct PictureClient: OriginClient {
+    struct ImageClient: OriginClient {
         let client: HTTPOrigin
 
         init(idleTimeout: Int, redirects: Int) throws {
@@ -105,9 +105,9 @@ struct OriginClientsExamples {
     }
 
     @Test(arguments: OriginClientConformance.checks.filter(\.isRequired))
-    func pictureClientConforms(check: OriginClientConformance.Check) async throws {
+    func imageClientConforms(check: OriginClientConformance.Check) async throws {
         let conformance = OriginClientConformance { settings in
-            try PictureClient(idleTimeout: settings.idleTimeoutSeconds, redirects: settings.maximumRedirects)
+            try ImageClient(idleTimeout: settings.idleTimeoutSeconds, redirects: settings.maximumRedirects)
         }
         try await conformance.run(check)
     }
@@ -116,11 +116,11 @@ struct OriginClientsExamples {
     private static let face = SampleImage.png(seed: 1, byteCount: 4_000)
     private static let later = SampleImage.png(seed: 2, byteCount: 4_000)
 
-    private func service(_ bytes: [UInt8], _ etag: String) -> PictureService {
-        PictureService(
-            pictures: [
-                "https://pictures.example/ada": Picture(bytes: bytes, etag: etag),
-                "https://cdn.example/ben": Picture(bytes: bytes, etag: etag),
+    private func service(_ bytes: [UInt8], _ etag: String) -> ImageService {
+        ImageService(
+            images: [
+                "https://pictures.example/ada": Image(bytes: bytes, etag: etag),
+                "https://cdn.example/ben": Image(bytes: bytes, etag: etag),
             ],
             moved: ["https://pictures.example/ben": "//cdn.example/ben"]
         )

@@ -22,13 +22,13 @@ struct Place {
         try await place.origin.stop()
     }
 
-    /// Serves a picture at `path`, different for each path, and returns its URL.
+    /// Serves an image at `path`, different for each path, and returns its URL.
     func serve(_ path: String) -> String {
-        origin.setResponse(.image(Self.picture(path), etag: "\"1\"", cacheControl: "max-age=3600"), for: path)
+        origin.setResponse(.image(Self.image(path), etag: "\"1\"", cacheControl: "max-age=3600"), for: path)
         return origin.url(path)
     }
 
-    static func picture(_ path: String) -> [UInt8] { SampleImage.identicon(for: path) }
+    static func image(_ path: String) -> [UInt8] { SampleImage.identicon(for: path) }
 }
 
 extension AvatarStore.Configuration {

@@ -18,7 +18,7 @@ struct PublisherExamples {
 
     @Test func exampleOfTheDocumentation() async throws {
         final class Row {
-            var pictureFile: URL? { didSet { continuation.yield(pictureFile) } }
+            var imageFile: URL? { didSet { continuation.yield(imageFile) } }
             let (files, continuation) = AsyncStream.makeStream(of: URL?.self)
         }
         try await StoreFixture.withStore { fixture in
@@ -29,7 +29,7 @@ struct PublisherExamples {
             let subscription = AvatarPublisher(url: ada, from: store)
                 .map { Optional($0.fileURL) }
                 .replaceError(with: nil)
-                .assign(to: \.pictureFile, on: row)
+                .assign(to: \.imageFile, on: row)
 
             for await file in row.files {
                 let file = try #require(file)

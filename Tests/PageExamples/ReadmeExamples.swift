@@ -20,7 +20,7 @@ struct ReadmeExamples {
             try await store.close()
 
             #expect([report.fetched, report.fresh, report.failed] == [1, 0, 0])
-            #expect([image.bytes, offline?.bytes] == [Place.picture("/ada.png"), Place.picture("/ada.png")])
+            #expect([image.bytes, offline?.bytes] == [Place.image("/ada.png"), Place.image("/ada.png")])
         }
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct TestingWithAvatarStoreTestingExamples {
-    @Test func aNewPictureIsShown() async throws {
+    @Test func aNewImageIsShown() async throws {
         try await StoreFixture.withStore { fixture in
             let old = SampleImage.png(seed: 1, byteCount: 4_000)
             let new = SampleImage.png(seed: 2, byteCount: 5_000)
@@ -20,7 +20,7 @@ struct TestingWithAvatarStoreTestingExamples {
         }
     }
 
-    @Test func theOldPictureOutlivesABrokenOrigin() async throws {
+    @Test func theOldImageOutlivesABrokenOrigin() async throws {
         try await StoreFixture.withStore { fixture in
             let face = SampleImage.png(seed: 1, byteCount: 4_000)
             let url = fixture.serve(face, at: "/ada.png")
@@ -52,7 +52,7 @@ struct TestingWithAvatarStoreTestingExamples {
         }
     }
 
-    @Test func aSavedPictureSurvivesALossOfPower() async throws {
+    @Test func aSavedImageSurvivesALossOfPower() async throws {
         let face = SampleImage.png(seed: 1, byteCount: 4_000)
         let disk = SimulatedDisk()
         let store = try await disk.openStore()

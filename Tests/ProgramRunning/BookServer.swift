@@ -54,7 +54,7 @@ package final class BookServer: Sendable {
         var version = 0
         var faults = Faults()
         var requests: [String] = []
-        var pictures: [String: LoopbackOrigin.Response] = [:]
+        var images: [String: LoopbackOrigin.Response] = [:]
     }
 
     private let state = Mutex(State())
@@ -83,8 +83,8 @@ package final class BookServer: Sendable {
     }
 
     /// Answers requests for `path` with `response`, which is no card.
-    package func setPicture(_ response: LoopbackOrigin.Response, at path: String) {
-        state.withLock { $0.pictures[path] = response }
+    package func setImage(_ response: LoopbackOrigin.Response, at path: String) {
+        state.withLock { $0.images[path] = response }
     }
 
     /// The methods and paths of the requests since the last call.
@@ -179,7 +179,7 @@ package final class BookServer: Sendable {
             return Self.changes(state, since: Self.between("<d:sync-token>", "</d:sync-token>", in: body))
         case ("multiget", Self.book): return Self.cards(state, body)
         case ("GET", _):
-            if let picture = state.pictures[request.path] { return picture }
+            if let image = state.images[request.path] { return image }
             guard let card = state.cards[request.path] else { return Self.status(404) }
             return LoopbackOrigin.Response(
                 status: 200,

@@ -1,7 +1,7 @@
 import AvatarStoreTesting
 import Foundation
 
-/// nginx as an origin, with its own configuration and folder. It serves the folder `pictures`.
+/// nginx as an origin, with its own configuration and folder. It serves the folder `images`.
 ///
 /// Where the system has more than one loopback address it uses one of its own, so that its ports are free.
 package struct Nginx: Sendable {
@@ -61,7 +61,7 @@ package struct Nginx: Sendable {
     /// Host and port of `otherURL(_:)`.
     package var otherHost: String { "\(site.address):\(site.otherPort)" }
 
-    /// The certificate to trust, for its address and for `pictures.example`.
+    /// The certificate to trust, for its address and for `images.example`.
     package var certificateFile: String { workplace.path("certificate.pem") }
 
     /// Writes a file to be served. Overwriting one moves its modification time by 2 seconds.

@@ -11,13 +11,13 @@ import Glibc
 import Darwin
 #endif
 
-/// Helpers that are missing, have another version or no sandbox, or are taken over by a picture.
+/// Helpers that are missing, have another version or no sandbox, or are taken over by an image.
 @Suite(.timeLimit(.minutes(5)))
 struct BadHelperTests {
     private func refusal(_ path: String, start: Duration = .seconds(20)) async throws -> RenditionError? {
         var limits = DecoderWorkers.Limits()
         limits.start = start
-        limits.picture = .seconds(20)
+        limits.image = .seconds(20)
         let pool = DecoderPool(helperPath: path, limits: limits)
         return try await pool.refusal(Rendition(size: 48, format: .png), of: try Fixture.bytes("small.png"))
     }

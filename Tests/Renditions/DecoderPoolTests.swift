@@ -21,13 +21,13 @@ struct DecoderPoolTests {
     private func pool(
         _ script: HelperScript,
         most: Int = 1,
-        picture: Duration = .seconds(20),
+        image: Duration = .seconds(20),
         idle: DispatchTimeInterval = .seconds(30),
-        pictures: Int = 1_000
+        images: Int = 1_000
     ) -> DecoderPool {
         var limits = DecoderWorkers.Limits()
-        limits.picture = picture
-        limits.pictures = pictures
+        limits.image = image
+        limits.images = images
         limits.idle = idle
         return DecoderPool(helperPath: script.path, most: most, limits: limits)
     }
@@ -49,7 +49,7 @@ struct DecoderPoolTests {
         try await waitUntil { try status(pid)["State"]?.hasPrefix("T") == true }
     }
 
-    @Test func oneHelperServesManyPictures() async throws {
+    @Test func oneHelperServesManyImages() async throws {
         let script = try await HelperScript.wrapped()
         let pool = pool(script)
         for _ in 0..<5 { _ = try await pool.make(Self.rendition, of: "small.png") }
@@ -58,16 +58,16 @@ struct DecoderPoolTests {
         withExtendedLifetime(pool) {}
     }
 
-    @Test func helperEndsAfterItsLimitOfPictures() async throws {
+    @Test func helperEndsAfterItsLimitOfImages() async throws {
         let script = try await HelperScript.wrapped()
-        let pool = pool(script, pictures: 2)
+        let pool = pool(script, images: 2)
         for _ in 0..<4 { _ = try await pool.make(Self.rendition, of: "small.png") }
 
-        // The helper ends soon, even without a further picture.
+        // The helper ends soon, even without a further image.
         try await script.waitForEnd()
         _ = try await pool.make(Self.rendition, of: "small.png")
         #expect(script.pids.count == 3)
-        #expect(DecoderWorkers.Limits().pictures == 1_000)
+        #expect(DecoderWorkers.Limits().images == 1_000)
         withExtendedLifetime(pool) {}
     }
 
@@ -140,7 +140,7 @@ struct DecoderPoolTests {
 
     @Test func silentHelperIsKilled() async throws {
         let script = try await HelperScript.wrapped()
-        let pool = pool(script, picture: .milliseconds(400))
+        let pool = pool(script, image: .milliseconds(400))
         _ = try await pool.make(Self.rendition, of: "small.png")
         let pid = try #require(script.pids.first)
         try await stop(pid)
@@ -153,8 +153,8 @@ struct DecoderPoolTests {
         #expect(script.pids.count == 2)
     }
 
-    @Test func pictureHasTwoSeconds() {
-        #expect(DecoderWorkers.Limits().picture == .seconds(2))
+    @Test func imageHasTwoSeconds() {
+        #expect(DecoderWorkers.Limits().image == .seconds(2))
     }
 
     @Test func cancellationDoesNotWaitForTheHelper() async throws {
@@ -167,7 +167,7 @@ struct DecoderPoolTests {
         let queued = Task { try await pool.make(Self.rendition, of: "small.png") }
         let last = Task { try await pool.make(Self.rendition, of: "small.png") }
 
-        // All pictures wait, because the only helper is stopped.
+        // All images wait, because the only helper is stopped.
         queued.cancel()
         await #expect(throws: CancellationError.self) { try await queued.value }
         running.cancel()

@@ -8,7 +8,7 @@ import Glibc
 import Darwin
 #endif
 
-/// A picture of `Fixtures`. The README there describes how each was made.
+/// An image of `Fixtures`. The README there describes how each was made.
 enum Fixture {
     /// Whether the helper has its decoders and its sandbox here.
     #if Renditions && os(Linux)
@@ -19,7 +19,7 @@ enum Fixture {
 
     private static var folder: URL { Bundle.module.bundleURL.appending(path: "Fixtures") }
 
-    /// The names of all pictures.
+    /// The names of all images.
     static var names: [String] {
         get throws {
             try FileManager.default.contentsOfDirectory(atPath: folder.path).filter {
@@ -29,16 +29,16 @@ enum Fixture {
         }
     }
 
-    /// The bytes of a picture.
+    /// The bytes of an image.
     static func bytes(_ name: String) throws -> [UInt8] {
         [UInt8](try Data(contentsOf: folder.appending(path: name)))
     }
 
-    /// The path of a picture.
+    /// The path of an image.
     static func path(_ name: String) -> String { folder.appending(path: name).path }
 }
 
-/// An open file without a name, for a picture that is not in `Fixtures`.
+/// An open file without a name, for an image that is not in `Fixtures`.
 final class OpenFile: Sendable {
     let descriptor: Int32
 

@@ -2,7 +2,7 @@ import AvatarCore
 import AvatarRenditions
 import Testing
 
-/// Renditions of valid pictures: their size, colours and bytes.
+/// Renditions of valid images: their size, colours and bytes.
 @Suite(.enabled(if: Fixture.hasDecoders, "needs the package trait Renditions"), .timeLimit(.minutes(5)))
 struct RenditionTests {
     /// Red, green, blue and yellow: the corners of the fixtures, row by row.

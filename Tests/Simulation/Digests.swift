@@ -1,15 +1,15 @@
 import AvatarFoundation
 import Workload
 
-/// The digests of pictures, each computed once.
+/// The digests of images, each computed once.
 final class Digests: Sendable {
     static let shared = Digests()
-    private let known = Locked<[Picture: String]>([:])
+    private let known = Locked<[Image: String]>([:])
 
-    func digest(of picture: Picture) -> String {
-        if let digest = known.withLock({ $0[picture] }) { return digest }
-        let digest = Picture.digest(of: picture.bytes)
-        known.withLock { $0[picture] = digest }
+    func digest(of image: Image) -> String {
+        if let digest = known.withLock({ $0[image] }) { return digest }
+        let digest = Image.digest(of: image.bytes)
+        known.withLock { $0[image] = digest }
         return digest
     }
 }

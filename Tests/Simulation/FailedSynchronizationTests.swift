@@ -33,7 +33,7 @@ struct FailedSynchronizationTests {
             let reopened = try await after.openStore()
             for slot in slots {
                 let image = try reopened.storedAvatar(for: ImageKey.remote(slot).key(at: ScriptedOrigin.url))
-                #expect(image?.bytes == Picture(of: .remote(slot), version: 1).bytes, "seed \(seed)")
+                #expect(image?.bytes == Image(of: .remote(slot), version: 1).bytes, "seed \(seed)")
             }
             try await reopened.close()
         }
@@ -67,7 +67,7 @@ struct FailedSynchronizationTests {
             let reopened = try await disk.losePower(model, seed: seed).openStore()
             for (image, version) in [(shared, 5), (replaced, 1)] {
                 let found = try reopened.storedAvatar(for: image.key(at: ScriptedOrigin.url))
-                #expect(found?.bytes == Picture(of: image, version: version).bytes, "seed \(seed)")
+                #expect(found?.bytes == Image(of: image, version: version).bytes, "seed \(seed)")
             }
             #expect(try await reopened.verify().isSound)
             try await reopened.close()
@@ -94,7 +94,7 @@ struct FailedSynchronizationTests {
             for (image, version) in [(shared, 5), (replaced, 1)] {
                 let found = try reopened.storedAvatar(for: image.key(at: ScriptedOrigin.url))
                 #expect(
-                    found == nil || found?.bytes == Picture(of: image, version: version).bytes,
+                    found == nil || found?.bytes == Image(of: image, version: version).bytes,
                     "\(image), seed \(seed)"
                 )
             }
@@ -126,7 +126,7 @@ struct FailedSynchronizationTests {
 
             let backup = try await disk.losePower(model, seed: seed).openStore(at: "/backup")
             let found = try backup.storedAvatar(for: image.key(at: ScriptedOrigin.url))
-            #expect(found?.bytes == Picture(of: image, version: 1).bytes, "seed \(seed)")
+            #expect(found?.bytes == Image(of: image, version: 1).bytes, "seed \(seed)")
             #expect(try await backup.verify().isSound)
             try await backup.close()
         }
@@ -163,15 +163,15 @@ struct FailedSynchronizationTests {
         disk.fail { $0.name == "fsync" && !$0.path.contains("index.sqlite") ? .drops : nil }
 
         await #expect(throws: AvatarStoreError.self) {
-            try await store.save(Picture(of: .own(1), version: 1).bytes, named: "own")
+            try await store.save(Image(of: .own(1), version: 1).bytes, named: "own")
         }
 
         disk.fail(nil)
         #expect(try store.storedAvatar(for: AvatarKey(name: "own")) == nil)
-        try await store.save(Picture(of: .own(1), version: 2).bytes, named: "own")
+        try await store.save(Image(of: .own(1), version: 2).bytes, named: "own")
         try await store.close()
         let after = try await disk.losePower(.strict, seed: 1).openStore()
-        #expect(try after.storedAvatar(for: AvatarKey(name: "own"))?.bytes == Picture(of: .own(1), version: 2).bytes)
+        #expect(try after.storedAvatar(for: AvatarKey(name: "own"))?.bytes == Image(of: .own(1), version: 2).bytes)
         try await after.close()
     }
 
@@ -184,12 +184,12 @@ struct FailedSynchronizationTests {
             fileSystem: process,
             bootID: disk.bootID
         )
-        let key = try await store.save(Picture(of: .own(1), version: 1).bytes, named: "own")
+        let key = try await store.save(Image(of: .own(1), version: 1).bytes, named: "own")
         let path = try #require(try store.storedAvatar(for: key)?.localFile)
         disk.fail { $0.name == "syncfs" ? .fails(EIO) : nil }
         await #expect(throws: AvatarStoreError.self) { try await store.close() }
         disk.fail(nil)
-        disk.put(Picture(of: .own(1), version: 2).bytes, at: String(path.dropFirst(process.root.count)))
+        disk.put(Image(of: .own(1), version: 2).bytes, at: String(path.dropFirst(process.root.count)))
 
         let next = try await disk.openStore()
         let error = await #expect(throws: AvatarStoreError.self) { try await next.close() }
@@ -203,12 +203,12 @@ struct FailedSynchronizationTests {
     /// A log that could not be written again is left as by a dead process, so that the next opening writes it.
     @Test(arguments: PowerLossModel.allCases)
     func aLogThatIsNotOnTheDiskIsWrittenByTheNextOpening(model: PowerLossModel) async throws {
-        let document = Picture(of: .own(1), version: 1).bytes
+        let document = Image(of: .own(1), version: 1).bytes
         for seed in UInt64(1)...2 {
             let disk = SimulatedDisk()
             let store = try await disk.openStore()
             let key = try await store.save(document, named: "own")
-            try await store.save(Picture(of: .own(2), version: 1).bytes, named: "other", in: .caches)
+            try await store.save(Image(of: .own(2), version: 1).bytes, named: "other", in: .caches)
             disk.fail { $0.name == "fsync" && $0.path.hasSuffix("index.sqlite-wal") ? .fails(EIO) : nil }
             await #expect(throws: AvatarStoreError.self) { try await store.close() }
             disk.fail(nil)
@@ -247,7 +247,7 @@ struct FailedSynchronizationTests {
 
             let reopened = try await disk.losePower(model, seed: seed).openStore()
             let found = try reopened.storedAvatar(for: image.key(at: ScriptedOrigin.url))
-            #expect(found == nil || found?.bytes == Picture(of: image, version: 1).bytes, "seed \(seed)")
+            #expect(found == nil || found?.bytes == Image(of: image, version: 1).bytes, "seed \(seed)")
             try await reopened.close()
         }
     }
@@ -270,7 +270,7 @@ struct FailedSynchronizationTests {
             return hasFailed.load(ordering: .relaxed) && call.name == "write" && isIndex ? .fails(ENOSPC) : nil
         }
         await #expect(throws: AvatarStoreError.self) {
-            try await store.save(Picture(of: .own(1), version: 1).bytes, named: "own")
+            try await store.save(Image(of: .own(1), version: 1).bytes, named: "own")
         }
         disk.fail(nil)
         let other = try await disk.openStore()
@@ -346,7 +346,7 @@ struct FailedSynchronizationTests {
 
             let reopened = try await disk.losePower(model, seed: seed).openStore()
             let found = try reopened.storedAvatar(for: image.key(at: ScriptedOrigin.url))
-            #expect(found == nil || found?.bytes == Picture(of: image, version: 1).bytes, "seed \(seed)")
+            #expect(found == nil || found?.bytes == Image(of: image, version: 1).bytes, "seed \(seed)")
             try await reopened.close()
         }
     }
@@ -357,7 +357,7 @@ struct FailedSynchronizationTests {
         try await disk.openStore().close()
         let reader = try await disk.openStore()
         let writer = try await disk.openStore()
-        try await writer.save(Picture(of: .own(1), version: 1).bytes, named: "own", in: .caches)
+        try await writer.save(Image(of: .own(1), version: 1).bytes, named: "own", in: .caches)
         try await writer.close()
         #expect(try reader.index.openBoot() != nil)
 
@@ -393,7 +393,7 @@ struct FailedSynchronizationTests {
         _ = try await store.backup(to: directory, fileSystem: process)
         let backup = try await disk.losePower(.ordered, seed: 1).openStore(at: "/backup")
         let found = try backup.storedAvatar(for: image.key(at: ScriptedOrigin.url))
-        #expect(found?.bytes == Picture(of: image, version: 1).bytes)
+        #expect(found?.bytes == Image(of: image, version: 1).bytes)
         try await backup.close()
     }
 
@@ -402,7 +402,7 @@ struct FailedSynchronizationTests {
     func aRolledBackCommitDoesNotComeBackWithoutItsFile(model: PowerLossModel) async throws {
         let disk = SimulatedDisk()
         let store = try await disk.openStore()
-        let images = [1, 2].map { Picture(of: .own(1), version: $0).bytes }
+        let images = [1, 2].map { Image(of: .own(1), version: $0).bytes }
         let key = try await store.save(images[0], named: "own")
         let synchronizations = Atomic(0)
         let moments = Locked<[DiskImage]>([])
@@ -449,7 +449,7 @@ struct FailedSynchronizationTests {
 
             let reopened = try await disk.losePower(model, seed: seed).openStore()
             let found = try reopened.storedAvatar(for: image.key(at: ScriptedOrigin.url))
-            #expect(found?.bytes == Picture(of: image, version: 1).bytes, "seed \(seed)")
+            #expect(found?.bytes == Image(of: image, version: 1).bytes, "seed \(seed)")
             #expect(try await reopened.verify().isSound)
             try await reopened.close()
         }

@@ -69,7 +69,7 @@ struct InterleavedTests {
             #expect(try store.storedAvatar(for: keys[1]) != nil, "the other process was not let in")
             let reopened = try await disk.losePower(model, seed: seed).openStore()
             let found = try reopened.storedAvatar(for: keys[0])?.bytes
-            let images = [1, 20].map { Picture(of: replaced, version: $0).bytes }
+            let images = [1, 20].map { Image(of: replaced, version: $0).bytes }
             #expect(found.map(images.contains) == true, "seed \(seed)")
             try await reopened.close()
         }

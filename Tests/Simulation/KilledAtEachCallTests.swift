@@ -20,7 +20,7 @@ struct KilledAtEachCallTests {
     func rebuilding() async throws {
         let disk = SimulatedDisk()
         let store = try await disk.openStore()
-        try await store.save(Picture(of: .own(1), version: 1).bytes, named: "own")
+        try await store.save(Image(of: .own(1), version: 1).bytes, named: "own")
         try await store.close()
         let other = SimulatedProcess(on: disk)
         for name in ["", "-wal", "-shm"] { other.unlinkat(0, other.root + "/store/index.sqlite" + name, 0) }

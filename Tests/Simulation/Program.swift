@@ -248,7 +248,7 @@ struct Program {
         for key in keys {
             guard let image = try store.storedAvatar(for: key.key(at: ScriptedOrigin.url)) else { continue }
             let storageClass = image.storageClass ?? .caches
-            found[key] = PromiseBook.Seen(digest: Picture.digest(of: image.bytes), storageClass: storageClass)
+            found[key] = PromiseBook.Seen(digest: Image.digest(of: image.bytes), storageClass: storageClass)
         }
         return found
     }

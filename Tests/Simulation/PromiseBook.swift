@@ -45,7 +45,7 @@ struct PromiseBook: Sendable {
     /// Notes that a call begins.
     mutating func begin(_ operation: StoreOperation) {
         running = operation
-        for (key, picture) in operation.contents { ever[key, default: []].insert(Self.digest(of: picture)) }
+        for (key, image) in operation.contents { ever[key, default: []].insert(Self.digest(of: image)) }
     }
 
     /// Notes that images with this digest are about to be ignored. Own images are not affected.
@@ -89,8 +89,8 @@ struct PromiseBook: Sendable {
         if isUndecided, let running {
             for key in Set(seen.keys).union(found.keys).union(running.contents.map(\.0)) {
                 var digests: Set = [seen[key]?.digest, found[key]?.digest]
-                for (_, picture) in running.contents.filter({ $0.0 == key }) {
-                    digests.insert(Self.digest(of: picture))
+                for (_, image) in running.contents.filter({ $0.0 == key }) {
+                    digests.insert(Self.digest(of: image))
                 }
                 if running.mayRemove(key) || mayIgnore(key, in: running) { digests.insert(nil) }
                 if digests.count > 1 { undecided[key, default: []].formUnion(digests) }
@@ -152,14 +152,14 @@ struct PromiseBook: Sendable {
 
     private func name(_ digest: String) -> String {
         for (key, digests) in ever where digests.contains(digest) {
-            for version in 1...40 where Self.digest(of: Picture(of: key, version: version)) == digest {
+            for version in 1...40 where Self.digest(of: Image(of: key, version: version)) == digest {
                 return "\(key) version \(version)"
             }
         }
         return "unknown bytes"
     }
 
-    fileprivate static func digest(of picture: Picture) -> String { Digests.shared.digest(of: picture) }
+    fileprivate static func digest(of image: Image) -> String { Digests.shared.digest(of: image) }
 }
 
 extension StoreOperation {
@@ -169,14 +169,14 @@ extension StoreOperation {
     }
 
     /// The contents that the call may give images.
-    var contents: [(ImageKey, Picture)] {
+    var contents: [(ImageKey, Image)] {
         switch self {
-        case .save(let name, let version, _): [(.own(name), Picture(of: .own(name), version: version))]
-        case .fetch(let slot, let version, _, _): [(.remote(slot), Picture(of: .remote(slot), version: version))]
-        case .sync(let list, _, _): list.map { (.remote($0.slot), Picture(of: .remote($0.slot), version: $0.version)) }
+        case .save(let name, let version, _): [(.own(name), Image(of: .own(name), version: version))]
+        case .fetch(let slot, let version, _, _): [(.remote(slot), Image(of: .remote(slot), version: version))]
+        case .sync(let list, _, _): list.map { (.remote($0.slot), Image(of: .remote($0.slot), version: $0.version)) }
         case .reconcile(let list, let photos):
-            list.map { (.remote($0.slot), Picture(of: .remote($0.slot), version: $0.version)) }
-                + photos.map { (.photo($0.key), Picture(of: .photo($0.key), version: $0.value)) }
+            list.map { (.remote($0.slot), Image(of: .remote($0.slot), version: $0.version)) }
+                + photos.map { (.photo($0.key), Image(of: .photo($0.key), version: $0.value)) }
         case .read, .move, .remove, .forget, .trim, .setBudget, .link, .unlink: []
         }
     }

@@ -29,7 +29,7 @@ struct RareStepTests {
 
     private static func key(_ slot: Int) throws -> AvatarKey { try ImageKey.remote(slot).key(at: ScriptedOrigin.url) }
 
-    private static func bytes(_ slot: Int) -> [UInt8] { Picture(of: .remote(slot), version: 1).bytes }
+    private static func bytes(_ slot: Int) -> [UInt8] { Image(of: .remote(slot), version: 1).bytes }
 
     // MARK: The durable point
 
@@ -62,7 +62,7 @@ struct RareStepTests {
         disk.fail(nil)
 
         try await store.requireWritable().writer.moveDurablePoint(every: 1)
-        try await store.save(Picture(of: .own(1), version: 1).bytes, named: "own", in: .caches)
+        try await store.save(Image(of: .own(1), version: 1).bytes, named: "own", in: .caches)
         try await waitUntil { try store.index.openBoot()?.lastDurableFile ?? 0 >= Self.slots.count }
 
         #expect(try store.index.openBoot()?.id.contains("failed") == true, "the mark stays until the store is closed")
@@ -76,7 +76,7 @@ struct RareStepTests {
     @Test func imagesAreComparedAtEachUseWhereTheComparisonFailed() async throws {
         let disk = SimulatedDisk()
         let before = try await Self.fill(disk)
-        try await before.save(Picture(of: .own(1), version: 1).bytes, named: "own")
+        try await before.save(Image(of: .own(1), version: 1).bytes, named: "own")
         let after = disk.losePower(.ordered, seed: 3)
         after.fail { $0.name == "open" && $0.path.hasSuffix(".png") ? .fails(EIO) : nil }
 
@@ -105,7 +105,7 @@ struct RareStepTests {
         let store = try await after.openStore()
         after.fail { $0.name == "fsync" && !$0.path.contains("index.sqlite") ? .fails(EIO) : nil }
         await #expect(throws: AvatarStoreError.self) {
-            try await store.save(Picture(of: .own(1), version: 1).bytes, named: "own")
+            try await store.save(Image(of: .own(1), version: 1).bytes, named: "own")
         }
         after.fail(nil)
         #expect(try store.index.openBoot()?.id.contains("failed") == true)
@@ -198,7 +198,7 @@ struct RareStepTests {
     @Test func trimmingFreesADiskThatIsFull() async throws {
         let disk = SimulatedDisk()
         let store = try await disk.openStore()
-        let document = Picture(of: .own(1), version: 1).bytes
+        let document = Image(of: .own(1), version: 1).bytes
         let kept = try await store.save(document, named: "kept")
         for number in 1...9 {
             let image = SampleImage.png(seed: UInt64(number), byteCount: 100_000)
@@ -220,7 +220,7 @@ struct RareStepTests {
         let disk = SimulatedDisk()
         let store = try await Self.fill(disk)
         try await store.set(.minimumFree, to: 1 << 20)
-        let image = Picture(of: .own(1), version: 1).bytes
+        let image = Image(of: .own(1), version: 1).bytes
         disk.setCapacity(disk.image.byteCount(below: "/") + 1 << 19)
 
         let error = await #expect(throws: AvatarStoreError.self) { try await store.save(image, named: "own") }
@@ -302,7 +302,7 @@ extension RareStepTests {
     @Test func aSaveSucceedsThoughTheFormerFilesCannotBeDeleted() async throws {
         let disk = SimulatedDisk()
         let store = try await disk.openStore()
-        let images = [1, 2, 3].map { Picture(of: .own(1), version: $0).bytes }
+        let images = [1, 2, 3].map { Image(of: .own(1), version: $0).bytes }
         let key = try await store.save(images[0], named: "own", in: .caches)
         disk.fail { $0.name == "unlink" && $0.path.hasSuffix(".png") ? .fails(EIO) : nil }
         do { try await store.save(images[1], named: "own", in: .caches) } catch is AvatarStoreError {}

@@ -35,7 +35,7 @@ final class ScriptedOrigin: OriginClient {
         return OriginResponse(
             status: 200,
             fields: fields,
-            body: OriginBody(Picture(of: .remote(slot), version: version).bytes)
+            body: OriginBody(Image(of: .remote(slot), version: version).bytes)
         )
     }
 

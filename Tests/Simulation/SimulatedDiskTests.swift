@@ -248,7 +248,7 @@ private struct FileCalls {
         let file = open[random.number(below: open.count)]
         var buffer = [UInt8](repeating: 0, count: 5000)
         let count = system.pread(file, &buffer, buffer.count, random.number(below: 2000))
-        return count < 0 ? "error \(errno)" : Picture.digest(of: Array(buffer[..<count]))
+        return count < 0 ? "error \(errno)" : Image.digest(of: Array(buffer[..<count]))
     }
 
     private mutating func lock() -> String {

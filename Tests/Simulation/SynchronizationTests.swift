@@ -29,7 +29,7 @@ struct SynchronizationTests {
             let reopened = try await disk.losePower(model, seed: seed).openStore()
 
             let image = try reopened.storedAvatar(for: replaced.key(at: ScriptedOrigin.url))
-            #expect(image?.bytes == Picture(of: replaced, version: 20).bytes, "seed \(seed)")
+            #expect(image?.bytes == Image(of: replaced, version: 20).bytes, "seed \(seed)")
             try await reopened.close()
         }
     }

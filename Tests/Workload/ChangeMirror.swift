@@ -1,13 +1,13 @@
 package import AvatarStore
 import Foundation
 
-/// A reader of the change feed that tracks which contact has which picture. It knows the change events only, and checks
+/// A reader of the change feed that tracks which contact has which image. It knows the change events only, and checks
 /// that each fits the ones before.
 package struct ChangeMirror: Codable, Sendable {
     /// The sequence number of the last event processed.
     package private(set) var sequence: Int64 = 0
     /// The digests of the contacts' images, by key, then by contact.
-    package private(set) var pictures: [String: [String: String]] = [:]
+    package private(set) var images: [String: [String: String]] = [:]
     /// Events that contradict the earlier ones.
     package private(set) var faults: [String] = []
 
@@ -25,7 +25,7 @@ package struct ChangeMirror: Codable, Sendable {
     /// Applies an event.
     package mutating func apply(_ change: AvatarChange) {
         let key = change.key.rawValue
-        var known = pictures[key] ?? [:]
+        var known = images[key] ?? [:]
         require(change.sequence > sequence, change, "is not after \(sequence)")
         switch change.kind {
         case .added:
@@ -43,9 +43,9 @@ package struct ChangeMirror: Codable, Sendable {
             require(known.values.allSatisfy { $0 != change.digest }, change, "changes nothing")
             for owner in change.contacts { known[owner] = change.digest }
         case .erased:
-            for (key, known) in pictures {
+            for (key, known) in images {
                 let rest = known.filter { !change.erases(contact: $0.key) }
-                pictures[key] = rest.isEmpty ? nil : rest
+                images[key] = rest.isEmpty ? nil : rest
             }
             known = [:]
         case .removed:
@@ -54,7 +54,7 @@ package struct ChangeMirror: Codable, Sendable {
                 known[owner] = nil
             }
         }
-        pictures[key] = known.isEmpty ? nil : known
+        images[key] = known.isEmpty ? nil : known
         sequence = change.sequence
     }
 

@@ -57,16 +57,16 @@ package struct Performer: Sendable {
     private func perform(_ operation: StoreOperation) async throws -> Outcome {
         switch operation {
         case .save(let name, let version, let storageClass):
-            let bytes = Picture(of: .own(name), version: version).bytes
+            let bytes = Image(of: .own(name), version: version).bytes
             try await store.save(bytes, named: ImageKey.own(name).description, in: storageClass)
         case .fetch(let slot, let version, let storage, let policy):
             want([slot: version])
             let options = FetchOptions(policy: policy, storage: storage)
             let image = try await store.avatar(for: ImageKey.remote(slot).key(at: origin), options: options)
-            return .image(Picture.digest(of: image.bytes))
+            return .image(Image.digest(of: image.bytes))
         case .read(let key):
             let image = try store.storedAvatar(for: key.key(at: origin))
-            return image.map { .image(Picture.digest(of: $0.bytes)) } ?? .nothing
+            return image.map { .image(Image.digest(of: $0.bytes)) } ?? .nothing
         case .move(let key, let storageClass):
             _ = try await store.move(key.key(at: origin), to: storageClass)
         case .remove(let keys):
@@ -102,7 +102,7 @@ package struct Performer: Sendable {
         want(Dictionary(list.map { ($0.slot, $0.version) }, uniquingKeysWith: { first, _ in first }))
         let contacts = list.map { listed in
             let photo = photos[listed.contact].map { version in
-                ContactImage.photo(ContactPhoto(bytes: Picture(of: .photo(listed.contact), version: version).bytes))
+                ContactImage.photo(ContactPhoto(bytes: Image(of: .photo(listed.contact), version: version).bytes))
             }
             let url = ContactImage.url(ImageKey.remote(listed.slot).url(at: origin))
             return Contact(id: "\(listed.contact)", images: [photo, url].compactMap(\.self))

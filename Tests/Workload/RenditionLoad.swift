@@ -29,8 +29,8 @@ package struct RenditionLoad: Sendable {
         let key = try AvatarKey(name: "\(name)")
         switch random.number(below: 20) {
         case ..<4:
-            let picture = SampleImage.png(seed: UInt64(random.number(below: 1000)), byteCount: 2000 + 300 * name)
-            try await store.save(picture, named: "\(name)", in: random.chance(70) ? .caches : .documents)
+            let image = SampleImage.png(seed: UInt64(random.number(below: 1000)), byteCount: 2000 + 300 * name)
+            try await store.save(image, named: "\(name)", in: random.chance(70) ? .caches : .documents)
         case 4: _ = try await store.remove(key)
         case 5: _ = try await store.trim(to: random.number(below: Self.budget))
         case 6: _ = try await store.move(key, to: random.chance(50) ? .caches : .documents)

@@ -36,15 +36,15 @@ package enum StoreOperation: Hashable, Sendable {
         }
     }
 
-    /// The pictures that it may store.
-    package var pictures: [Picture] {
+    /// The images that it may store.
+    package var images: [Image] {
         switch self {
-        case .save(let name, let version, _): [Picture(of: .own(name), version: version)]
-        case .fetch(let slot, let version, _, _): [Picture(of: .remote(slot), version: version)]
-        case .sync(let list, _, _): list.map { Picture(of: .remote($0.slot), version: $0.version) }
+        case .save(let name, let version, _): [Image(of: .own(name), version: version)]
+        case .fetch(let slot, let version, _, _): [Image(of: .remote(slot), version: version)]
+        case .sync(let list, _, _): list.map { Image(of: .remote($0.slot), version: $0.version) }
         case .reconcile(let list, let photos):
-            list.map { Picture(of: .remote($0.slot), version: $0.version) }
-                + photos.map { Picture(of: .photo($0.key), version: $0.value) }
+            list.map { Image(of: .remote($0.slot), version: $0.version) }
+                + photos.map { Image(of: .photo($0.key), version: $0.value) }
         case .read, .move, .remove, .forget, .trim, .setBudget, .link, .unlink: []
         }
     }

@@ -19,7 +19,7 @@ package final class WantedVersions: Sendable {
     }
 }
 
-/// An origin that serves the pictures of a workload.
+/// An origin that serves the images of a workload.
 package enum VersionedOrigin {
     /// How long the images with even numbers stay fresh, in seconds. Those with odd numbers are stale at once.
     package static let lifetime = 30
@@ -35,7 +35,7 @@ package enum VersionedOrigin {
                 let version = version(of: slot, in: request.headers[WantedVersions.fieldName] ?? "")
             else { return .status(404) }
             return .image(
-                Picture(of: .remote(slot), version: version).bytes,
+                Image(of: .remote(slot), version: version).bytes,
                 etag: etag(version),
                 cacheControl: "max-age=\(lifetime(of: slot))"
             )

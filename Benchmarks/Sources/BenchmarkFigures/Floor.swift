@@ -7,10 +7,10 @@ package final class Floor: Sendable {
     private nonisolated(unsafe) let names: [UnsafeMutablePointer<CChar>]
     private let bytes: Int
 
-    package init(_ pictures: PictureStore) {
-        root = open(pictures.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        names = pictures.files.compactMap { strdup($0) }
-        bytes = pictures.bytes
+    package init(_ images: ImageStore) {
+        root = open(images.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        names = images.files.compactMap { strdup($0) }
+        bytes = images.bytes
     }
 
     deinit {

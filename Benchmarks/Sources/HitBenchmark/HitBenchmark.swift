@@ -29,19 +29,19 @@ struct HitBenchmark {
         let kept = ProcessInfo.processInfo.environment["BENCH_HIT_STORE"]
         let directory = kept ?? NSTemporaryDirectory() + "avatar-hits-\(getpid())"
         defer { if kept == nil { try? FileManager.default.removeItem(atPath: directory) } }
-        let pictures = try PictureStore(directory: directory, count: 100_000, bytes: 8192)
+        let images = try ImageStore(directory: directory, count: 100_000, bytes: 8192)
         var table = FigureTable()
         for part in parts {
             print("\n\(part) (load \(machineLoad()))")
             fflush(nil)
             switch part {
-            case "hits": table.add(try HitRows(pictures: pictures).hits(rounds: 25))
-            case "threads": table.add(try HitRows(pictures: pictures).threads(rounds: 15))
-            case "first": table.add(try HitRows(pictures: pictures).firstTouches(rounds: 16))
-            case "paths": table.add(try HitRows(pictures: pictures).paths(rounds: 25))
-            case "tier": table.add(try MemoryRows(pictures: pictures).hits(rounds: 25))
-            case "diskcache": table.add(try DiskCacheRow(pictures: pictures).run())
-            default: table.add(try ProgramRow(pictures: pictures, avatars: avatars).run(rounds: 31))
+            case "hits": table.add(try HitRows(images: images).hits(rounds: 25))
+            case "threads": table.add(try HitRows(images: images).threads(rounds: 15))
+            case "first": table.add(try HitRows(images: images).firstTouches(rounds: 16))
+            case "paths": table.add(try HitRows(images: images).paths(rounds: 25))
+            case "tier": table.add(try MemoryRows(images: images).hits(rounds: 25))
+            case "diskcache": table.add(try DiskCacheRow(images: images).run())
+            default: table.add(try ProgramRow(images: images, avatars: avatars).run(rounds: 31))
             }
             // Written after each part, so that a failure of the next one loses no figures.
             try table.write(to: "Benchmarks/results/latest.json")

@@ -5,23 +5,23 @@ import Foundation
 /// Hits that return bytes or a path, against plain calls on the same files.
 struct HitRows {
     private static let work = 20_000
-    let pictures: PictureStore
+    let images: ImageStore
 
     /// Key to bytes, on one thread, with entries used before.
     func hits(rounds: Int) throws -> [Figure] {
-        let store = try pictures.open()
-        let floor = Floor(pictures)
-        for number in 0..<pictures.count { try read(number, store) }
-        let numbers = randomNumbers(rounds * Self.work, below: pictures.count)
+        let store = try images.open()
+        let floor = Floor(images)
+        for number in 0..<images.count { try read(number, store) }
+        let numbers = randomNumbers(rounds * Self.work, below: images.count)
         let result = try Rounds(rounds, of: Self.work) { round in
             for number in slice(numbers, round) { try read(number, store) }
         } _: { round in
             for number in slice(numbers, round) { read(number, floor) }
         }
-        try pictures.close(store)
+        try images.close(store)
         return [
             Figure(
-                name: "hit: key to bytes, \(pictures.count) entries of \(pictures.bytes) bytes",
+                name: "hit: key to bytes, \(images.count) entries of \(images.bytes) bytes",
                 against: "openat + fstat + read + close",
                 ratio: result.ratio,
                 limit: .atMost(1.3),
@@ -32,10 +32,10 @@ struct HitRows {
 
     /// Key to bytes on two threads: the gain over one thread, against the same gain of plain calls.
     func threads(rounds: Int) throws -> [Figure] {
-        let store = try pictures.open()
-        let floor = Floor(pictures)
-        for number in 0..<pictures.count { try read(number, store) }
-        let numbers = randomNumbers(2 * rounds * Self.work, below: pictures.count, seed: 2)
+        let store = try images.open()
+        let floor = Floor(images)
+        for number in 0..<images.count { try read(number, store) }
+        let numbers = randomNumbers(2 * rounds * Self.work, below: images.count, seed: 2)
         let half = numbers.count / 2
         var gains: [(ours: Double, plain: Double)] = []
         let one = try Rounds(rounds, of: Self.work) { round in
@@ -58,7 +58,7 @@ struct HitRows {
             gains.append((0, 2 * (alone / together)))
         }
         _ = one
-        try pictures.close(store)
+        try images.close(store)
         let ours = gains.map(\.ours).filter { $0 > 0 }
         let plain = gains.map(\.plain).filter { $0 > 0 }
         return [
@@ -74,17 +74,17 @@ struct HitRows {
 
     /// Key to bytes, with entries that this process has not used before.
     func firstTouches(rounds: Int) throws -> [Figure] {
-        let store = try pictures.open()
-        let floor = Floor(pictures)
-        for number in 0..<pictures.count { read(number, floor) }
-        let numbers = Array(0..<pictures.count).shuffled()
-        let work = pictures.count / rounds
+        let store = try images.open()
+        let floor = Floor(images)
+        for number in 0..<images.count { read(number, floor) }
+        let numbers = Array(0..<images.count).shuffled()
+        let work = images.count / rounds
         let result = try Rounds(rounds, of: work) { round in
             for index in round * work..<(round + 1) * work { try read(numbers[index], store) }
         } _: { round in
             for index in round * work..<(round + 1) * work { read(numbers[index], floor) }
         }
-        try pictures.close(store)
+        try images.close(store)
         return [
             Figure(
                 name: "hit: entry not used before",
@@ -98,25 +98,25 @@ struct HitRows {
 
     /// Key to path and metadata, with a check that the file exists.
     func paths(rounds: Int) throws -> [Figure] {
-        let store = try pictures.open()
-        let floor = Floor(pictures)
-        let places = Dictionary(uniqueKeysWithValues: pictures.urls.enumerated().map { ($1, $0) })
-        for url in pictures.urls { _ = try store.storedFile(for: url) }
-        let numbers = randomNumbers(rounds * Self.work, below: pictures.count, seed: 3)
+        let store = try images.open()
+        let floor = Floor(images)
+        let places = Dictionary(uniqueKeysWithValues: images.urls.enumerated().map { ($1, $0) })
+        for url in images.urls { _ = try store.storedFile(for: url) }
+        let numbers = randomNumbers(rounds * Self.work, below: images.count, seed: 3)
         let result = try Rounds(rounds, of: Self.work) { round in
             for number in slice(numbers, round) {
-                guard try store.storedFile(for: pictures.urls[number])?.sizeBytes == pictures.bytes else {
-                    throw BenchmarkError("\(pictures.urls[number]) is not stored.")
+                guard try store.storedFile(for: images.urls[number])?.sizeBytes == images.bytes else {
+                    throw BenchmarkError("\(images.urls[number]) is not stored.")
                 }
             }
         } _: { round in
             for number in slice(numbers, round) {
-                guard let place = places[pictures.urls[number]], floor.contains(place) else {
-                    throw BenchmarkError("The file \"\(pictures.files[number])\" does not exist.")
+                guard let place = places[images.urls[number]], floor.contains(place) else {
+                    throw BenchmarkError("The file \"\(images.files[number])\" does not exist.")
                 }
             }
         }
-        try pictures.close(store)
+        try images.close(store)
         return [
             Figure(
                 name: "key to path and metadata, checked",
@@ -134,14 +134,14 @@ struct HitRows {
 
     @inline(__always)
     private func read(_ number: Int, _ store: AvatarStore) throws {
-        guard let image = try store.storedAvatar(for: pictures.urls[number]), image.bytes.count == pictures.bytes else {
-            throw BenchmarkError("\(pictures.urls[number]) is not stored.")
+        guard let image = try store.storedAvatar(for: images.urls[number]), image.bytes.count == images.bytes else {
+            throw BenchmarkError("\(images.urls[number]) is not stored.")
         }
     }
 
     @inline(__always)
     private func read(_ number: Int, _ floor: Floor) {
-        precondition(floor.read(number).count == pictures.bytes)
+        precondition(floor.read(number).count == images.bytes)
     }
 
     /// The time that two threads take to do `work` at once.

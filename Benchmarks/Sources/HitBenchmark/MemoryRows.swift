@@ -6,14 +6,14 @@ import BenchmarkFigures
 struct MemoryRows {
     private static let images = 1000
     private static let work = 200_000
-    let pictures: PictureStore
+    let images: ImageStore
 
     func hits(rounds: Int) throws -> [Figure] {
-        let store = try pictures.open()
+        let store = try images.open()
         let memory = MemoryCache()
         var dictionary: [AvatarKey: AvatarImage] = [:]
         var keys: [AvatarKey] = []
-        for url in pictures.urls.prefix(Self.images) {
+        for url in images.urls.prefix(Self.images) {
             guard let image = try store.storedAvatar(for: url) else { throw BenchmarkError("\(url) is not stored.") }
             keys.append(image.key)
             memory.insert(image, for: image.key)
@@ -22,18 +22,18 @@ struct MemoryRows {
         let numbers = randomNumbers(Self.work, below: Self.images, seed: 4)
         let result = try Rounds(rounds, of: Self.work) { _ in
             for number in numbers {
-                guard memory.image(for: keys[number])?.bytes.count == pictures.bytes else {
+                guard memory.image(for: keys[number])?.bytes.count == images.bytes else {
                     throw BenchmarkError("\(keys[number]) is not in memory.")
                 }
             }
         } _: { _ in
             for number in numbers {
-                guard dictionary[keys[number]]?.bytes.count == pictures.bytes else {
+                guard dictionary[keys[number]]?.bytes.count == images.bytes else {
                     throw BenchmarkError("\(keys[number]) is not in the dictionary.")
                 }
             }
         }
-        try pictures.close(store)
+        try images.close(store)
         return [
             Figure(
                 name: "hit in the memory tier",

@@ -3,20 +3,20 @@ import Foundation
 
 /// `avatars path` as a process, against the `sqlite3` shell with an equivalent query.
 struct ProgramRow {
-    let pictures: PictureStore
+    let images: ImageStore
     let avatars: String
 
     func run(rounds: Int) throws -> [Figure] {
-        let index = pictures.directory + "/index.sqlite"
+        let index = images.directory + "/index.sqlite"
         guard FileManager.default.isExecutableFile(atPath: "/usr/bin/sqlite3") else {
             print("sqlite3 is missing; the comparison is skipped.")
             return []
         }
-        let numbers = randomNumbers(rounds, below: pictures.count, seed: 6)
+        let numbers = randomNumbers(rounds, below: images.count, seed: 6)
         let result = try Rounds(rounds, of: 1_000_000) { round in
-            try output([avatars, "path", pictures.urls[numbers[round]], "--store", pictures.directory])
+            try output([avatars, "path", images.urls[numbers[round]], "--store", images.directory])
         } _: { round in
-            let query = "SELECT local_file FROM avatar_overview WHERE key = '\(pictures.urls[numbers[round]])'"
+            let query = "SELECT local_file FROM avatar_overview WHERE key = '\(images.urls[numbers[round]])'"
             try output(["/usr/bin/sqlite3", index, query])
         }
         return [

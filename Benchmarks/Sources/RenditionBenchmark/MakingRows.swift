@@ -11,7 +11,7 @@ struct MakingRows {
     let helper: String
     let pillow: Pillow
 
-    /// - Parameter rounds: at most 3, because a helper ends after 1,000 pictures.
+    /// - Parameter rounds: at most 3, because a helper ends after 1,000 images.
     func run(rounds: Int) async throws -> [Figure] {
         let pool = DecoderPool(helperPath: helper, most: 1)
         // Starts the helper. Like Pillow's start, this is not measured.

@@ -10,15 +10,15 @@ struct LoadedHitRow {
     let directory: String
 
     func run(rounds: Int) throws -> [Figure] {
-        let pictures = try PictureStore(directory: directory + "/loaded", count: 100_000, bytes: Self.bytes)
-        var configuration = AvatarStore.Configuration(directory: pictures.directory)
+        let images = try ImageStore(directory: directory + "/loaded", count: 100_000, bytes: Self.bytes)
+        var configuration = AvatarStore.Configuration(directory: images.directory)
         configuration.originClient = MemoryOrigin(bytes: Self.bytes)
         let store = try waiting { [configuration] in try await AvatarStore.open(configuration) }
-        _ = try waiting { try await store.set(.budget, to: Int64(pictures.count * Self.bytes)) }
+        _ = try waiting { try await store.set(.budget, to: Int64(images.count * Self.bytes)) }
         // The most recently used entries, so that none of them is evicted.
-        let hot = pictures.count / 10
-        let floor = Floor(pictures)
-        for url in pictures.urls[..<hot] { _ = try store.storedAvatar(for: url) }
+        let hot = images.count / 10
+        let floor = Floor(images)
+        for url in images.urls[..<hot] { _ = try store.storedAvatar(for: url) }
         let load = Load(store)
         // Wait until the sync has stored and evicted before the first measurement.
         while try store.lastChange() < 2000 { usleep(10_000) }
@@ -33,17 +33,17 @@ struct LoadedHitRow {
                     let begun = ContinuousClock.now
                     let count =
                         isOurs
-                        ? try store.storedAvatar(for: pictures.urls[number])?.bytes.count : floor.read(number).count
+                        ? try store.storedAvatar(for: images.urls[number])?.bytes.count : floor.read(number).count
                     times.append((ContinuousClock.now - begun) / .microseconds(1))
-                    guard count == Self.bytes else { throw BenchmarkError("\(pictures.urls[number]) is not stored.") }
+                    guard count == Self.bytes else { throw BenchmarkError("\(images.urls[number]) is not stored.") }
                 }
                 let slow = times.sorted()[times.count * 99 / 100]
                 if isOurs { ours.append(slow) } else { theirs.append(slow) }
             }
         }
         let report = try load.end()
-        try pictures.close(store)
-        try FileManager.default.removeItem(atPath: pictures.directory)
+        try images.close(store)
+        try FileManager.default.removeItem(atPath: images.directory)
         return [
             Figure(
                 name: "p99 of hits while a sync and an eviction run",

@@ -8,8 +8,8 @@ struct OpeningRows {
     let shelf: Shelf
 
     func run(rounds: Int) throws -> [Figure] {
-        let large = try shelf.pictures(1_000_000).directory
-        let small = try shelf.pictures(1000).directory
+        let large = try shelf.images(1_000_000).directory
+        let small = try shelf.images(1000).directory
         return try [false, true].flatMap { try run(rounds, large, small, afterKill: $0) }
     }
 
@@ -81,7 +81,7 @@ struct Opening {
 
     /// Runs in the previous process: opens the store, stores an image, and exits without closing.
     static func die(_ directory: String) throws {
-        let image = Pictures(1, of: Shelf.bytes, seed: Int(getpid())).images[0]
+        let image = Images(1, of: Shelf.bytes, seed: Int(getpid())).images[0]
         try waiting {
             let store = try await AvatarStore.open(directory: directory)
             try await store.save(image.bytes, named: image.name, in: .caches)

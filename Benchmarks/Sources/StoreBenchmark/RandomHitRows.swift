@@ -12,24 +12,24 @@ struct RandomHitRows {
 
     func run(rounds: Int) throws -> [Figure] {
         try [100_000, 1_000_000].map { count in
-            let pictures = try PictureStore(directory: "\(directory)/random-\(count)", count: count, bytes: Self.bytes)
-            let floor = Floor(pictures)
+            let images = try ImageStore(directory: "\(directory)/random-\(count)", count: count, bytes: Self.bytes)
+            let floor = Floor(images)
             // Not measured: the kernel's first look at each file.
             for number in 0..<count { _ = floor.read(number) }
             let numbers = randomNumbers(rounds * Self.hits, below: count, seed: 9)
             var result = Rounds()
             for round in 0..<rounds {
                 let part = numbers[round * Self.hits..<(round + 1) * Self.hits]
-                try result.add(round, of: Self.hits, prepare: { try age(pictures) }) {
-                    let store = try pictures.open()
+                try result.add(round, of: Self.hits, prepare: { try age(images) }) {
+                    let store = try images.open()
                     for number in part {
-                        guard try store.storedAvatar(for: pictures.urls[number])?.bytes.count == pictures.bytes else {
-                            throw BenchmarkError("\(pictures.urls[number]) is not stored.")
+                        guard try store.storedAvatar(for: images.urls[number])?.bytes.count == images.bytes else {
+                            throw BenchmarkError("\(images.urls[number]) is not stored.")
                         }
                     }
-                    try pictures.close(store)
+                    try images.close(store)
                 } _: {
-                    for number in part { precondition(floor.read(number).count == pictures.bytes) }
+                    for number in part { precondition(floor.read(number).count == images.bytes) }
                 }
             }
             return Figure(
@@ -43,8 +43,8 @@ struct RandomHitRows {
     }
 
     /// Makes all last accesses a day older, so that each hit has a time to write.
-    private func age(_ pictures: PictureStore) throws {
-        let index = try DatabaseQueue(path: pictures.directory + "/index.sqlite")
+    private func age(_ images: ImageStore) throws {
+        let index = try DatabaseQueue(path: images.directory + "/index.sqlite")
         try index.write { try $0.execute(sql: "UPDATE access SET last_access_us = last_access_us - 86400000000") }
         try index.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
         try index.close()

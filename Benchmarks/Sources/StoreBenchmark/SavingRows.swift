@@ -14,13 +14,13 @@ struct SavingRows {
 
     /// Saves in batches of 256 into `caches`.
     func batches(rounds: Int) throws -> [Figure] {
-        var pictures = Pictures(0, of: Self.bytes, seed: 0)
+        var images = Images(0, of: Self.bytes, seed: 0)
         let result = try inTurns(rounds, of: Self.count) { round in
-            pictures = Pictures(Self.count, of: Self.bytes, seed: round + 1)
+            images = Images(Self.count, of: Self.bytes, seed: round + 1)
         } ours: { store in
-            try save(pictures.images, store)
+            try save(images.images, store)
         } theirs: { folder, names in
-            for (image, name) in zip(pictures.images, names) { try folder.store(image.bytes, as: name) }
+            for (image, name) in zip(images.images, names) { try folder.store(image.bytes, as: name) }
         }
         return [
             Figure(
@@ -38,16 +38,16 @@ struct SavingRows {
         try [StorageClass.caches, .documents].map { storageClass in
             let isDurable = storageClass == .documents
             let count = isDurable ? 200 : 2000
-            var pictures = Pictures(0, of: Self.bytes, seed: 0)
+            var images = Images(0, of: Self.bytes, seed: 0)
             let result = try inTurns(rounds, of: count) { round in
-                pictures = Pictures(count, of: Self.bytes, seed: round + 1)
+                images = Images(count, of: Self.bytes, seed: round + 1)
             } ours: { store in
-                let images = pictures.images
+                let images = images.images
                 try waiting {
                     for image in images { try await store.save(image.bytes, named: image.name, in: storageClass) }
                 }
             } theirs: { folder, names in
-                for (image, name) in zip(pictures.images, names) {
+                for (image, name) in zip(images.images, names) {
                     try folder.store(image.bytes, as: name, isDurable: isDurable)
                 }
             }
@@ -83,7 +83,7 @@ struct SavingRows {
                 try input.fileHandleForWriting.write(contentsOf: Data("\(round)\n".utf8))
                 theirs.append(Double(try lines.next()) ?? .nan)
                 sync()
-                let images = Pictures(Self.count, of: Self.bytes, seed: round + 1).images
+                let images = Images(Self.count, of: Self.bytes, seed: round + 1).images
                 try withStore { store in
                     let begun = ContinuousClock.now
                     try save(images, store)
@@ -138,7 +138,7 @@ struct SavingRows {
             let store = try await AvatarStore.open(directory: path)
             try await store.set(.budget, to: 1 << 40)
             // Not measured: work that is done once, at the first save.
-            let image = Pictures(1, of: Self.bytes, seed: 0).images[0]
+            let image = Images(1, of: Self.bytes, seed: 0).images[0]
             try await store.save(image.bytes, named: image.name, in: .caches)
             return store
         }

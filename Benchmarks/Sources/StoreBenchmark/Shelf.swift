@@ -7,19 +7,19 @@ final class Shelf {
     static let bytes = 260
 
     let directory: String
-    private var made: [Int: PictureStore] = [:]
+    private var made: [Int: ImageStore] = [:]
 
     init(_ directory: String) {
         self.directory = directory
     }
 
     /// Opens a store of `count` images, and makes it first if needed.
-    func pictures(_ count: Int) throws -> PictureStore {
-        if let pictures = made[count] { return pictures }
+    func images(_ count: Int) throws -> ImageStore {
+        if let images = made[count] { return images }
         print("  making a store of \(count) images ...")
         fflush(nil)
-        let pictures = try PictureStore(directory: "\(directory)/pictures-\(count)", count: count, bytes: Self.bytes)
-        made[count] = pictures
-        return pictures
+        let images = try ImageStore(directory: "\(directory)/images-\(count)", count: count, bytes: Self.bytes)
+        made[count] = images
+        return images
     }
 }

@@ -53,9 +53,9 @@ struct TrimmingRows {
     /// Makes a store of `count` images, evicts half of them, and unlinks the others.
     private func half(of count: Int, bytes: Int, in disk: Place, _ round: Int, into result: inout Rounds) throws {
         let place = disk.directory + "/half"
-        let pictures = try PictureStore(directory: place, count: count, bytes: bytes)
-        let store = try pictures.open()
-        let root = open(pictures.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let images = try ImageStore(directory: place, count: count, bytes: bytes)
+        let store = try images.open()
+        let root = open(images.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         try result.add(round, of: count / 2, prepare: { sync() }) {
             let freed = try waiting { try await store.trim(to: count / 2 * bytes) }
             guard freed.files == count / 2 else {
@@ -63,23 +63,23 @@ struct TrimmingRows {
             }
         } _: {
             // The store trims from the end of the list, so `unlink` gets the beginning.
-            for file in pictures.files[..<(count / 2)] {
+            for file in images.files[..<(count / 2)] {
                 guard unlinkat(root, file, 0) == 0 else { throw BenchmarkError("Cannot unlink \"\(file)\".") }
             }
         }
         close(root)
-        try pictures.close(store)
+        try images.close(store)
         try FileManager.default.removeItem(atPath: place)
     }
 
     /// Evicts a thousand entries of a million.
     func few(rounds: Int) throws -> [Figure] {
-        let large = try shelf.pictures(1_000_000)
+        let large = try shelf.images(1_000_000)
         let largeStore = try large.open()
         var result = Rounds()
         for round in 0..<rounds {
             let place = shelf.directory + "/few"
-            let small = try PictureStore(directory: place, count: 10_000, bytes: Shelf.bytes)
+            let small = try ImageStore(directory: place, count: 10_000, bytes: Shelf.bytes)
             let smallStore = try small.open()
             // Not measured: work that is done once after opening.
             for store in [largeStore, smallStore] { try Self.trim(1, store) }

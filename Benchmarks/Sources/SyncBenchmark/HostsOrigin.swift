@@ -8,14 +8,14 @@ enum HostsOrigin {
     /// Serves until standard input ends. Prints the ports as its first line.
     static func serve(hosts: Int, images: Int) async throws {
         // Made beforehand, so that drawing them is not measured.
-        let pictures = (0..<images).map { SampleImage.png(seed: UInt64($0), byteCount: NginxOrigin.usualBytes) }
+        let images = (0..<images).map { SampleImage.png(seed: UInt64($0), byteCount: NginxOrigin.usualBytes) }
         var origins: [LoopbackOrigin] = []
         for host in 0..<hosts {
             let origin = try await LoopbackOrigin.start { request in
-                guard let number = Int(request.path.dropFirst()), pictures.indices.contains(number) else {
+                guard let number = Int(request.path.dropFirst()), images.indices.contains(number) else {
                     return .status(404)
                 }
-                let answer = LoopbackOrigin.Response.image(pictures[number], cacheControl: "max-age=86400")
+                let answer = LoopbackOrigin.Response.image(images[number], cacheControl: "max-age=86400")
                 return switch host {
                 case 0: answer.delayed(by: delay)
                 case 1: .hang

@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import Synchronization
 
-/// `avatars serve` under load: the pictures of 10,000 contacts, against nginx with the same files on the same cores.
+/// `avatars serve` under load: the images of 10,000 contacts, against nginx with the same files on the same cores.
 struct ServingBenchmark {
     private static let count = 10_000
     private static let imageBytes = 8192
@@ -13,7 +13,7 @@ struct ServingBenchmark {
 
     let bench: Workbench
 
-    /// The rates of pictures and of 304s, and the memory with 1,000 connections.
+    /// The rates of images and of 304s, and the memory with 1,000 connections.
     func run(rounds: Int) async throws -> [Figure] {
         guard let load = WrkLoad(), let origin = try makeOrigin(images: Self.count) else { return skipped }
         defer { origin.stop() }
@@ -27,8 +27,8 @@ struct ServingBenchmark {
         defer { server.stop() }
         let tagged = try lists.withTags(ofFilesIn: store)
         return [
-            try rate("pictures of 8192 bytes", lists.pictures, server, lists.files, origin, load, rounds),
-            try rate("pictures not modified (304)", lists.conditional, server, tagged, origin, load, rounds),
+            try rate("images of 8192 bytes", lists.images, server, lists.files, origin, load, rounds),
+            try rate("images not modified (304)", lists.conditional, server, tagged, origin, load, rounds),
         ] + (try memory(lists, server, load))
     }
 
@@ -46,14 +46,14 @@ struct ServingBenchmark {
         var (alone, beside): ([Double], [Double]) = ([], [])
         var cycles = 0
         for _ in 0..<rounds {
-            alone.append(try slowest(lists.pictures, server, load))
+            alone.append(try slowest(lists.images, server, load))
             let other = OtherProcess(bench: bench, list: others, store: store)
-            beside.append(try slowest(lists.pictures, server, load))
+            beside.append(try slowest(lists.images, server, load))
             cycles += try await other.end()
         }
         return [
             Figure(
-                name: "serving: p99 of pictures beside a sync and an eviction",
+                name: "serving: p99 of images beside a sync and an eviction",
                 against: "p99 without them",
                 ratio: median(zip(beside, alone).map { $0 / $1 }),
                 limit: .atMost(3),
@@ -108,7 +108,7 @@ struct ServingBenchmark {
     }
 
     private func memory(_ lists: Lists, _ server: ServerProcess, _ load: WrkLoad) throws -> [Figure] {
-        let result = try load.run(lists.pictures, port: server.port, connections: 1000, seconds: 8)
+        let result = try load.run(lists.images, port: server.port, connections: 1000, seconds: 8)
         guard let peak = server.peakMemory else { return [] }
         return [
             Figure(
@@ -148,11 +148,11 @@ struct ServingBenchmark {
     }
 }
 
-/// The requests for the pictures of a store, in files for `WrkLoad`.
+/// The requests for the images of a store, in files for `WrkLoad`.
 private struct Lists {
-    /// The pictures by contact, without and with their tag.
-    let pictures, conditional: String
-    /// The files of the pictures, below the folder `store`.
+    /// The images by contact, without and with their tag.
+    let images, conditional: String
+    /// The files of the images, below the folder `store`.
     let files: String
     private let directory: String
     private let names: [String]
@@ -171,10 +171,10 @@ private struct Lists {
         }
         try index.close()
         names = rows.map { $0["path"] }
-        pictures = directory + "/pictures.txt"
+        images = directory + "/images.txt"
         conditional = directory + "/conditional.txt"
         files = directory + "/files.txt"
-        try Self.write(rows.map { "/contacts/\($0["contact"] as String)/picture" }, to: pictures)
+        try Self.write(rows.map { "/contacts/\($0["contact"] as String)/picture" }, to: images)
         try Self.write(
             rows.map { "/contacts/\($0["contact"] as String)/picture \"\($0["digest"] as String)\"" },
             to: conditional

@@ -5,7 +5,7 @@ import AvatarStoreTesting
 import Foundation
 import HTTPTypes
 
-/// A second machine that takes all pictures from the shared tier, against a bare client that reads the same objects.
+/// A second machine that takes all images from the shared tier, against a bare client that reads the same objects.
 ///
 /// The engine is SeaweedFS on loopback, which `scripts/start-seaweedfs` starts. It takes much of the processor time of a small
 /// machine, for both sides.
@@ -28,17 +28,17 @@ struct SharedTierBenchmark {
             bare.append(Double(Self.count) / (try await read(keys, tier) / .seconds(1)))
             let report = try await sync("machine-\(round)", contacts, tier, origin)
             guard report.shared == Self.count, report.requests == 0 else {
-                throw BenchmarkError("A machine did not take all pictures from the tier: \(report)")
+                throw BenchmarkError("A machine did not take all images from the tier: \(report)")
             }
             taken.append(Double(Self.count) / (report.duration / .seconds(1)))
         }
         return [
             Figure(
-                name: "taking 10,000 pictures from the shared tier",
+                name: "taking 10,000 images from the shared tier",
                 against: "reading their objects with the client alone",
                 ratio: median(zip(taken, bare).map { $0 / $1 }),
                 limit: .atLeast(0.5),
-                medians: ["pictures/s": median(taken), "bare pictures/s": median(bare)]
+                medians: ["images/s": median(taken), "bare images/s": median(bare)]
             )
         ]
     }
@@ -69,7 +69,7 @@ struct SharedTierBenchmark {
         return try await AvatarStore.withStore(configuration) { try await $0.sync(contacts: contacts) }
     }
 
-    /// The keys of all records, each followed by that of its picture.
+    /// The keys of all records, each followed by that of its image.
     private func objects(_ tier: S3Tier) async throws -> [String] {
         var keys: [String] = []
         var position: String?
@@ -101,7 +101,7 @@ struct SharedTierBenchmark {
     }
 }
 
-/// An origin in memory with a picture of 8 KiB at each URL.
+/// An origin in memory with an image of 8 KiB at each URL.
 private struct CountingOrigin: OriginClient {
     /// It sends no credentials, so its answers may be shared.
     func requestFields(for url: String) -> HTTPFields? { HTTPFields() }

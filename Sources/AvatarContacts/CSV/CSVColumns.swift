@@ -167,7 +167,7 @@ private struct CSVHeader {
     }
 
     private func ambiguous(_ part: ContactList.Column, _ columns: [Int]) -> RecordFault {
-        let what = part == .photo ? "picture" : part == .email ? "e-mail address" : part.rawValue
+        let what = part == .photo ? "image" : part == .email ? "e-mail address" : part.rawValue
         guard Set(columns.map { names[$0] }).count > 1 else {
             let name = quoted(columns[0])
             return RecordFault(reason: "\(columns.count) columns have the name \(name); rename all but one")

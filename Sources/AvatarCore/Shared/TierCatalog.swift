@@ -45,7 +45,7 @@ package struct TierCatalog: Sendable {
             return TierGeneration(
                 time: Timestamp(milliseconds: time),
                 freshUntil: Timestamp(milliseconds: freshUntil),
-                content: words.allSatisfy { $0 == 0 } ? .gone : .picture(bytes)
+                content: words.allSatisfy { $0 == 0 } ? .gone : .image(bytes)
             )
         }
     }

@@ -134,7 +134,7 @@ package struct TierGeneration: Hashable, Sendable {
     /// The content of the answer.
     package enum Content: Hashable, Sendable {
         /// The image with this digest, 32 bytes.
-        case picture([UInt8])
+        case image([UInt8])
         /// No image: the origin answered 404 or 410.
         case gone
     }
@@ -156,7 +156,7 @@ package struct TierGeneration: Hashable, Sendable {
     package var name: String {
         let last =
             switch content {
-            case .picture(let sha256): Hexadecimal.text(sha256)
+            case .image(let sha256): Hexadecimal.text(sha256)
             case .gone: Self.gone
             }
         return
@@ -173,7 +173,7 @@ package struct TierGeneration: Hashable, Sendable {
         time = Timestamp(milliseconds: TierNumber.limit - backwards)
         freshUntil = Timestamp(milliseconds: fresh)
         if let sha256 = TierURL(parts[2])?.sha256 {
-            content = .picture(sha256)
+            content = .image(sha256)
         } else if parts[2] == Self.gone {
             content = .gone
         } else {
@@ -186,7 +186,7 @@ package struct TierGeneration: Hashable, Sendable {
 
     /// The digest of the image; `nil` without one.
     package var digest: [UInt8]? {
-        if case .picture(let sha256) = content { sha256 } else { nil }
+        if case .image(let sha256) = content { sha256 } else { nil }
     }
 
     /// Whether the answer still counts at `now`. One of a clock that runs ahead does not.

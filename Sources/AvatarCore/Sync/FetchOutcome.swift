@@ -108,7 +108,7 @@ public struct FetchFailure: Error, Sendable {
 
 extension AvatarStoreError {
     /// The error for bytes of an ignored image that a caller passed in.
-    package static func ignoredPicture(_ key: AvatarKey) -> AvatarStoreError {
+    package static func ignoredImage(_ key: AvatarKey) -> AvatarStoreError {
         AvatarStoreError(.imageRefused, FetchFailure.ignored(key).message, failure: .ignored)
     }
 }

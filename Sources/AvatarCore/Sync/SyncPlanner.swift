@@ -9,7 +9,7 @@ package struct SyncPlanner: Sendable {
     /// settled yet are marked.
     private var named = FingerprintSet()
     /// The contacts for which the list has an image, or a source to ask for one.
-    private var withPictures = FingerprintSet()
+    private var withImages = FingerprintSet()
     /// Requests that were planned and not returned.
     private var requestCount = 0
     /// Contacts of the list, each once.
@@ -139,7 +139,7 @@ package struct SyncPlanner: Sendable {
     /// Notes a contact for which the list has an image, or a source to ask for one.
     private mutating func noteContact(_ contact: String, _ steps: inout [SyncStep]) {
         contactCount += 1
-        if rules.prunes || rules.notesPictures { _ = withPictures.insert(contact) }
+        if rules.prunes || rules.notesImages { _ = withImages.insert(contact) }
         steps.append(.contact)
     }
 
@@ -348,6 +348,6 @@ package struct SyncPlanner: Sendable {
 
     /// Those of `contacts` for which the list has no image.
     package func leavers(among contacts: [String]) -> [String] {
-        contacts.filter { !withPictures.contains($0) }
+        contacts.filter { !withImages.contains($0) }
     }
 }

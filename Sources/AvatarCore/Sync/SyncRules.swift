@@ -36,7 +36,7 @@ package struct SyncRules: Sendable {
     /// Whether contacts are unlinked that the list omits or gives no image.
     package var prunes = false
     /// Whether the contacts with images are noted although the sync does not prune.
-    package var notesPictures = false
+    package var notesImages = false
     /// The time for which an e-mail source that had no image is not asked again, in milliseconds.
     package var emailRecheckMilliseconds: Int64 = 0
 

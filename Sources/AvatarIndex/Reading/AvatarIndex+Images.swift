@@ -14,7 +14,7 @@ package struct ImageRecord: Sendable {
     /// Whether the file holds metadata; `nil` if no program has looked at it yet.
     package let hasMetadata: Bool?
 
-    /// The image in a row with `AvatarIndex.pictureColumns`.
+    /// The image in a row with `AvatarIndex.imageColumns`.
     fileprivate init(_ row: borrowing Row) {
         key = AvatarKey(stored: row.text("key"))
         fileID = row.integer("file_id")
@@ -54,21 +54,21 @@ extension AvatarIndex {
     }
 
     private static func image(of contact: String, on connection: ReadConnection) throws -> ImageRecord? {
-        var first: (order: ContactOrder, picture: ImageRecord)?
-        try connection.forEachRow(contactPictures, [contact]) { row in
-            let picture = ImageRecord(row)
-            let order = ContactOrder(row, picture.key)
-            if first.map({ order < $0.order }) ?? true { first = (order, picture) }
+        var first: (order: ContactOrder, record: ImageRecord)?
+        try connection.forEachRow(contactImages, [contact]) { row in
+            let record = ImageRecord(row)
+            let order = ContactOrder(row, record.key)
+            if first.map({ order < $0.order }) ?? true { first = (order, record) }
             return true
         }
-        return first?.picture
+        return first?.record
     }
 
     /// The query of `image(of:)`, made once. Its parameter is the contact.
     ///
     /// Most contacts have one image. SQLite would still make a temporary table to sort it, which costs more than the look-up.
-    private static let contactPictures = """
-        SELECT \(pictureColumns), avatar.host_id IS NOT NULL AS is_fetched, avatar.key GLOB 'email:http*' AS is_by_email
+    private static let contactImages = """
+        SELECT \(imageColumns), avatar.host_id IS NOT NULL AS is_fetched, avatar.key GLOB 'email:http*' AS is_by_email
         FROM owner JOIN avatar ON avatar.id = owner.avatar_id JOIN file ON file.id = avatar.file_id
         WHERE owner.contact = ?
         """
@@ -90,7 +90,7 @@ extension AvatarIndex {
         ) { $0.text("contact") }
         // No contact has an empty id.
         for contact in contacts.isEmpty ? [""] : contacts {
-            if let picture = try image(of: contact, on: connection) { return picture }
+            if let found = try image(of: contact, on: connection) { return found }
         }
         return nil
     }
@@ -100,7 +100,7 @@ extension AvatarIndex {
         try readers.read { connection in
             try connection.firstRow(
                 """
-                SELECT \(Self.pictureColumns) FROM file JOIN avatar ON avatar.file_id = file.id
+                SELECT \(Self.imageColumns) FROM file JOIN avatar ON avatar.file_id = file.id
                 WHERE file.storage_class IN (0, 1) AND file.sha256 = ? ORDER BY file.storage_class DESC, avatar.id LIMIT 1
                 """,
                 [sha256]
@@ -113,7 +113,7 @@ extension AvatarIndex {
         try readers.read { connection in
             try connection.firstRow(
                 """
-                SELECT \(Self.pictureColumns) FROM file AS copy
+                SELECT \(Self.imageColumns) FROM file AS copy
                 JOIN rendition ON rendition.file_id = copy.id AND rendition.spec = ?1
                 JOIN file ON file.id = rendition.original_id JOIN avatar ON avatar.file_id = file.id
                 WHERE copy.storage_class IN (0, 1) AND copy.sha256 = ?2 ORDER BY avatar.id LIMIT 1
@@ -133,6 +133,6 @@ extension AvatarIndex {
     }
 
     /// The columns of a `ImageRecord`. The row of a file has the time of its publication; later uses are in `access`.
-    private static let pictureColumns =
+    private static let imageColumns =
         "avatar.key, avatar.file_id, file.sha256, file.last_access_us, file.has_metadata"
 }

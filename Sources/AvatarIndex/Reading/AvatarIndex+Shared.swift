@@ -33,14 +33,14 @@ extension AvatarIndex {
                         hosts: row.text("hosts")
                     )
                 }
-                return try found.map { picture in
+                return try found.map { image in
                     SharedRecord(
-                        sha256: picture.sha256,
-                        contacts: picture.contacts,
-                        hosts: Self.hosts(picture.hosts),
+                        sha256: image.sha256,
+                        contacts: image.contacts,
+                        hosts: Self.hosts(image.hosts),
                         file: try connection.firstRow(
                             "SELECT \(FileRecord.columns) FROM file WHERE storage_class IN (0, 1) AND sha256 = ? LIMIT 1",
-                            [picture.sha256]
+                            [image.sha256]
                         ) { FileRecord($0) }
                     )
                 }

@@ -13,15 +13,15 @@ extension IndexTransaction {
     ///
     /// Called for each image of a batch. Most stores ignore no image, so that is read once in a transaction.
     package func isIgnored(_ sha256: [UInt8]) throws -> Bool {
-        guard try ignoresPictures() else { return false }
+        guard try ignoresImages() else { return false }
         return try hasRow("SELECT 1 FROM ignored_picture WHERE sha256 = ?", [sha256])
     }
 
     /// Whether any image is ignored. Reads the index once in a transaction.
-    private func ignoresPictures() throws -> Bool {
-        if let known = memory.ignoresPictures { return known }
+    private func ignoresImages() throws -> Bool {
+        if let known = memory.ignoresImages { return known }
         let found = try hasRow("SELECT 1 FROM ignored_picture LIMIT 1")
-        memory.ignoresPictures = found
+        memory.ignoresImages = found
         return found
     }
 
@@ -36,7 +36,7 @@ extension IndexTransaction {
             ),
             [sha256, time.milliseconds]
         )
-        memory.ignoresPictures = true
+        memory.ignoresImages = true
     }
 
     /// Records that all entries have lost the image.
@@ -49,14 +49,14 @@ extension IndexTransaction {
     /// - Returns: whether it was ignored.
     package func removeIgnored(_ sha256: [UInt8]) throws -> Bool {
         try run(KeepsHits("DELETE FROM ignored_picture WHERE sha256 = ?"), [sha256])
-        memory.ignoresPictures = nil
+        memory.ignoresImages = nil
         return changedRowCount > 0
     }
 
     // MARK: Entries
 
     /// At most `limit` entries that have the image's file, except own images.
-    package func entries(withPicture sha256: [UInt8], limit: Int) throws -> [(id: Int64, key: AvatarKey)] {
+    package func entries(withImage sha256: [UInt8], limit: Int) throws -> [(id: Int64, key: AvatarKey)] {
         try rows(
             """
             SELECT avatar.id, avatar.key FROM file JOIN avatar ON avatar.file_id = file.id
@@ -71,7 +71,7 @@ extension IndexTransaction {
     /// - Parameter isEvicted: whether to do so only if the entry has no file and remembers this image. Default: false.
     /// - Returns: whether the entry changed.
     @discardableResult
-    package func ignorePicture(_ sha256: [UInt8], of id: Int64, ifEvicted isEvicted: Bool = false) throws -> Bool {
+    package func ignoreImage(_ sha256: [UInt8], of id: Int64, ifEvicted isEvicted: Bool = false) throws -> Bool {
         try noteContent(of: id)
         // An evicted entry is not due, and an ignored one is. Naming the column fires the trigger that lowers the due time of
         // the host.
@@ -93,14 +93,14 @@ extension IndexTransaction {
     /// - Parameters:
     ///   - lowDataURL: the URL of the low-data image; `nil` leaves the column unchanged.
     ///   - isLowData: whether it is the low-data image.
-    package func ignorePicture(
+    package func ignoreImage(
         _ sha256: [UInt8],
         of id: Int64,
         lowDataURL: String?,
         isLowData: Bool,
         _ validation: ValidationRecord
     ) throws {
-        try ignorePicture(sha256, of: id)
+        try ignoreImage(sha256, of: id)
         try run(
             ChangesHits("UPDATE avatar SET low_data_url = coalesce(?, low_data_url), is_low_data = ? WHERE id = ?"),
             [lowDataURL, isLowData, id]

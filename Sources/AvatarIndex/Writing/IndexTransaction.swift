@@ -48,7 +48,7 @@ final class TransactionMemory {
     /// Whether there is an interrupted download; `nil`: not known.
     var hasPartials: Bool?
     /// Whether any image is ignored; `nil`: not known.
-    var ignoresPictures: Bool?
+    var ignoresImages: Bool?
 }
 
 /// One write transaction: everything that is changed together. Valid only inside the closure that it is handed to.

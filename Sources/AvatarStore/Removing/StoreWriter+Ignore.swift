@@ -65,7 +65,7 @@ extension StoreWriter {
                 step.isLast = true
                 return step
             }
-            let entries = try transaction.entries(withPicture: sha256, limit: Self.ignoreBatchSize)
+            let entries = try transaction.entries(withImage: sha256, limit: Self.ignoreBatchSize)
             for (id, key) in entries { try take(sha256, from: id, key: key, in: transaction, adding: &step) }
             step.isLast = entries.count < Self.ignoreBatchSize
             guard step.isLast else { return step }
@@ -113,7 +113,7 @@ extension StoreWriter {
             if ifEvicted, try transaction.state(of: key)?.fileID != nil { return }
             try transaction.removeEntry(id: id)
         } else {
-            guard try transaction.ignorePicture(sha256, of: id, ifEvicted: ifEvicted) else { return }
+            guard try transaction.ignoreImage(sha256, of: id, ifEvicted: ifEvicted) else { return }
         }
         step.entries += 1
         step.contacts += contacts

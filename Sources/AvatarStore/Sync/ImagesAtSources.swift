@@ -7,7 +7,7 @@ final class ImagesAtSources: Sendable {
     /// The scheme and authority of each source's server, by the name of the source.
     private let origins: [String: String]
     /// The URLs of the images, by the scheme and authority of their servers.
-    private let pictures = Locked<[String: FingerprintSet]>([:])
+    private let images = Locked<[String: FingerprintSet]>([:])
 
     /// No images yet; `nil` if none of `sources` has a server.
     init?(_ sources: [ContactSource]) {
@@ -23,16 +23,16 @@ final class ImagesAtSources: Sendable {
         }
         for url in contact.images.compactMap(\.url) {
             guard let key = AvatarKey(listed: url), key.originAndTarget.origin == origin else { continue }
-            pictures.withLock { _ = $0[origin, default: FingerprintSet()].insert(key.rawValue) }
+            images.withLock { _ = $0[origin, default: FingerprintSet()].insert(key.rawValue) }
         }
     }
 
     /// The scheme and authority of the server that `url` is at, if a card of that server has it; otherwise `nil`.
     func origin(of url: AvatarKey) -> String? {
-        pictures.withLock { pictures in
-            guard !pictures.isEmpty else { return nil }
+        images.withLock { images in
+            guard !images.isEmpty else { return nil }
             let origin = url.originAndTarget.origin
-            return pictures[origin]?.contains(url.rawValue) == true ? origin : nil
+            return images[origin]?.contains(url.rawValue) == true ? origin : nil
         }
     }
 }

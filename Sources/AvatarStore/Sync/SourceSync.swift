@@ -204,7 +204,7 @@ final class SourceSync {
             var leaving = 0
             try forEachPage(of: update.source, named, leavers) { page in
                 leaving += page.gone.count
-                for contact in page.withoutPicture where try !picturesOfCards(of: contact).isEmpty { leaving += 1 }
+                for contact in page.withoutImage where try !imagesOfCards(of: contact).isEmpty { leaving += 1 }
             }
             if !unlinksAll, PruneCount(contacts: former, leavers: leaving).isTooMany {
                 total.kept += leaving
@@ -216,8 +216,8 @@ final class SourceSync {
                 var links = try page.gone.flatMap { contact in
                     try index.imageKeys(of: contact).filter { !$0.isSaved }.map { (contact: contact, key: $0) }
                 }
-                links += try page.withoutPicture.flatMap { contact in
-                    try picturesOfCards(of: contact).map { (contact: contact, key: $0) }
+                links += try page.withoutImage.flatMap { contact in
+                    try imagesOfCards(of: contact).map { (contact: contact, key: $0) }
                 }
                 try await writer.unlink(inBatches: links)
                 try await writer.removeContacts(page.gone)
@@ -240,11 +240,11 @@ final class SourceSync {
         /// Gone from the source, and named by another.
         var kept: [String]
         /// Still there, without an image, and named by no other.
-        var withoutPicture: [String]
+        var withoutImage: [String]
     }
 
     /// The images of `contact` that a card may have had: a sync without e-mail sources keeps those that one with them found.
-    private func picturesOfCards(of contact: String) throws -> [AvatarKey] {
+    private func imagesOfCards(of contact: String) throws -> [AvatarKey] {
         try index.imageKeys(of: contact).filter { $0.isURL || $0.isContactPhoto }
     }
 
@@ -260,14 +260,14 @@ final class SourceSync {
             guard let end = page.last else { return }
             last = end
             let absent = page.filter { !named.contains($0) }
-            let withoutPicture = leavers(page).filter { named.contains($0) }
-            let others = try index.named(absent + withoutPicture, byOthersThan: source.mask)
+            let withoutImage = leavers(page).filter { named.contains($0) }
+            let others = try index.named(absent + withoutImage, byOthersThan: source.mask)
             let found = LeaverPage(
                 gone: absent.filter { !others.contains($0) },
                 kept: absent.filter(others.contains),
-                withoutPicture: withoutPicture.filter { !others.contains($0) }
+                withoutImage: withoutImage.filter { !others.contains($0) }
             )
-            if !found.gone.isEmpty || !found.kept.isEmpty || !found.withoutPicture.isEmpty { try body(found) }
+            if !found.gone.isEmpty || !found.kept.isEmpty || !found.withoutImage.isEmpty { try body(found) }
         }
     }
 

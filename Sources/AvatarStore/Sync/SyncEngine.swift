@@ -62,7 +62,7 @@ final class SyncEngine {
         started = fetching.parts.clock.now()
         let limits = try fetching.parts.limits(mode: options.mode, ceiling: options.budgetCeiling)
         var rules = SyncRules(options: options, limits: limits, fetching: fetching)
-        rules.notesPictures = sources?.hasChanges == true
+        rules.notesImages = sources?.hasChanges == true
         let engine = try fetching.engine(limits, timeout: options.timeout, isConstrained: rules.isConstrained)
         let tally = SyncTally(index, total: total, progress: progress, emit: emit)
         scope = SyncScope(engine: engine, source: source, sources: sources, options: options, tally: tally)

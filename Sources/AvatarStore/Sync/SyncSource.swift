@@ -166,12 +166,12 @@ extension SyncItem {
         case .contact(let listed):
             if let fault = listed.idFault { return [.unreadable(listed.place, reason: fault)] }
             let (contact, volatile) = try keys?.reduce(listed) ?? (listed, [])
-            let pictures =
-                try volatile + pictures(of: contact.without(ignored), sources, asksBehindURLs: !ignored.isEmpty)
+            let images =
+                try volatile + images(of: contact.without(ignored), sources, asksBehindURLs: !ignored.isEmpty)
             // A list of bare URLs names its contacts by them. One that is refused may hold a password.
-            guard listed.id != listed.avatarURL else { return pictures }
+            guard listed.id != listed.avatarURL else { return images }
             let named = ListedContact(id: contact.id, name: contact.name, list: contact.place?.list)
-            return [.contact(named, emails: contact.emails)] + pictures
+            return [.contact(named, emails: contact.emails)] + images
         case .unreadable(let line, let reason, let list, let record):
             return [.unreadable(ListPlace(list: list, line: line, record: record), reason: reason)]
         }
@@ -180,7 +180,7 @@ extension SyncItem {
     /// The items for the images of `contact`.
     ///
     /// - Parameter asksBehindURLs: whether e-mail sources follow a URL whose image is ignored.
-    private static func pictures(
+    private static func images(
         of contact: Contact,
         _ sources: [EmailSource],
         asksBehindURLs: Bool

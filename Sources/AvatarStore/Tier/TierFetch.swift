@@ -202,7 +202,7 @@ struct TierFetch: Sendable {
         }
         let response = AssessedResponse(metadata, under: fetcher.limits.freshness)
         let isFresh = newest.isFresh(at: now) && response.freshness.isFresh(at: now)
-        if hasPicture(digest) { return isFresh ? .settled(.notModified(response)) : .mustAsk(nil, nil) }
+        if hasImage(digest) { return isFresh ? .settled(.notModified(response)) : .mustAsk(nil, nil) }
         guard isFresh else { return .mustAsk(copy, nil) }
         guard let content = try await image(of: copy, response) else { return .mustAsk(nil, nil) }
         return .settled(content, fetched: Timestamp(milliseconds: copy.record.fetched))
@@ -211,7 +211,7 @@ struct TierFetch: Sendable {
     /// The stored response, if `newest` confirms its image: its key alone says so. In strict mode, and where the response
     /// varies, the header fields count too, which are in the record.
     private func confirmation(by newest: TierGeneration, of digest: [UInt8]) -> AssessedResponse? {
-        guard hasPicture(digest), fetcher.limits.freshness.mode == .offlineFirst, let stored = fetcher.metadata(target),
+        guard hasImage(digest), fetcher.limits.freshness.mode == .offlineFirst, let stored = fetcher.metadata(target),
             stored.selection == nil
         else { return nil }
         return AssessedResponse(
@@ -223,7 +223,7 @@ struct TierFetch: Sendable {
     }
 
     /// Whether the entry has the image with this digest, or the store ignores it.
-    private func hasPicture(_ digest: [UInt8]) -> Bool {
+    private func hasImage(_ digest: [UInt8]) -> Bool {
         fetcher.isConfirmable(target) && target.entry?.sha256 == digest && target.entry?.isLowData == target.isLowData
     }
 

@@ -118,7 +118,7 @@ extension TierGeneration {
     init?(of entry: AvatarEntry) {
         let validation = entry.validation
         if let sha256 = entry.sha256, entry.file != nil, validation.failure == nil, let response = validation.response {
-            self.init(time: response, freshUntil: validation.freshUntil ?? response, content: .picture(sha256))
+            self.init(time: response, freshUntil: validation.freshUntil ?? response, content: .image(sha256))
         } else if entry.file == nil, validation.failure == .gone, let checked = validation.checked {
             let day = checked.adding(seconds: 86_400)
             self.init(time: checked, freshUntil: validation.nextCheck ?? day, content: .gone)

@@ -51,7 +51,7 @@ struct ContactPage {
             text += "<header><h1><bdi>\(HTML.escaped(contact.label))</bdi></h1>"
             text += "<a class=\"button\" href=\"\(HTML.escaped(frame.home))\">All contacts</a></header>"
             text += "<main class=\"contact\">"
-            addPicture(to: &text)
+            addImage(to: &text)
             text += "<div>"
             addReasons(to: &text)
             add(facts, to: &text)
@@ -65,12 +65,12 @@ struct ContactPage {
         }
     }
 
-    private func addPicture(to text: inout String) {
+    private func addImage(to text: inout String) {
         let label = HTML.escaped(contact.label)
-        let isPicture = imagePath != nil && isShown
+        let isImage = imagePath != nil && isShown
         let image =
-            "<img class=\"\(isPicture ? "picture" : "initials")\" src=\"\(HTML.escaped(contact.picturePath))\""
-            + " alt=\"\(isPicture ? "Image" : "Initials") of \(label)\" width=\"340\" height=\"340\">"
+            "<img class=\"\(isImage ? "image" : "initials")\" src=\"\(HTML.escaped(contact.shownPath))\""
+            + " alt=\"\(isImage ? "Image" : "Initials") of \(label)\" width=\"340\" height=\"340\">"
         guard let imagePath else { return text += image }
         text += "<a class=\"large\" href=\"\(HTML.escaped(imagePath))\" title=\"Show the image alone\">\(image)</a>"
     }

@@ -23,7 +23,7 @@ struct ContactPageWriter {
     private struct Shown {
         let key: AvatarKey
         /// The exported image; `nil` if it has no file.
-        let picture: ImageManifest.Entry?
+        let exported: ImageManifest.Entry?
     }
 
     /// Writes the page about `contact`.
@@ -31,22 +31,22 @@ struct ContactPageWriter {
     /// - Returns: its card for the gallery, with paths as in the folder of the pages; `nil` if the filter leaves it out.
     func write(_ contact: StoredContact) throws -> PageContact? {
         let shown = try shown(contact)
-        guard shown?.picture != nil || !isFiltered else { return nil }
+        guard shown?.exported != nil || !isFiltered else { return nil }
         let details = try shown.flatMap(details)
-        let imagePath = shown?.picture.map { paths.image($0.file) }
-        let isShown = shown?.picture?.mediaType.map(BrowserFormats.contain) ?? false
+        let imagePath = shown?.exported.map { paths.image($0.file) }
+        let isShown = shown?.exported?.mediaType.map(BrowserFormats.contain) ?? false
         let card = PageContact(
             id: contact.id,
             name: contact.name,
             state: details?.overview.state.rawValue,
-            picturePath: try isShown ? imagePath ?? initials(of: contact) : initials(of: contact),
+            shownPath: try isShown ? imagePath ?? initials(of: contact) : initials(of: contact),
             detailPath: paths.contact(contact.id),
             standIn: !isShown ? nil : PageContact.standIn(details?.thumbHash)
         )
         let facts = ImageFacts(contact: contact.id, details: details, imagePath: imagePath)
         let most = ContactPage.mostSharers
         let sharers =
-            try shown.map { try store.contacts(sharingPictureOf: $0.key, besides: contact.id, limit: most + 1) } ?? []
+            try shown.map { try store.contacts(sharingImageOf: $0.key, besides: contact.id, limit: most + 1) } ?? []
         let page = ContactPage(
             frame: paths.frame(now),
             contact: card,
@@ -73,22 +73,22 @@ struct ContactPageWriter {
         guard let key = contact.key else { return nil }
         let keys = isFiltered ? try store.imageKeys(ofContact: contact.id) : [key]
         for key in keys {
-            if let picture = try folder.image(of: key) { return Shown(key: key, picture: picture) }
+            if let exported = try folder.image(of: key) { return Shown(key: key, exported: exported) }
         }
-        return Shown(key: key, picture: nil)
+        return Shown(key: key, exported: nil)
     }
 
     /// The details of the image as it was exported: another process may have replaced or removed it since.
     private func details(_ shown: Shown) throws -> AvatarDetails? {
         guard var details = try store.summary(of: shown.key, withEvictionOrder: false) else { return nil }
-        guard let picture = shown.picture, details.sha256 != picture.sha256 else { return details }
+        guard let exported = shown.exported, details.sha256 != exported.sha256 else { return details }
         // Without its metadata, an image has the size that it had.
-        if details.sha256 != picture.original || details.mediaType != picture.mediaType {
+        if details.sha256 != exported.original || details.mediaType != exported.mediaType {
             (details.width, details.height) = (nil, nil)
         }
-        details.sha256 = picture.sha256
-        details.mediaType = picture.mediaType
-        details.overview.sizeBytes = picture.sizeBytes
+        details.sha256 = exported.sha256
+        details.mediaType = exported.mediaType
+        details.overview.sizeBytes = exported.sizeBytes
         return details
     }
 
@@ -118,7 +118,7 @@ extension PageContact {
     /// The card with its paths as seen from the first page.
     func moved(by paths: StaticPaths) -> PageContact {
         var moved = self
-        moved.picturePath = picturePath.hasPrefix("../") ? String(picturePath.dropFirst(3)) : paths.page(picturePath)
+        moved.shownPath = shownPath.hasPrefix("../") ? String(shownPath.dropFirst(3)) : paths.page(shownPath)
         moved.detailPath = paths.page(detailPath)
         return moved
     }

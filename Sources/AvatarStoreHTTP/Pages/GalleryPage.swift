@@ -8,7 +8,7 @@ struct PageContact {
     /// The state of the image; `nil` for a contact without one.
     let state: String?
     /// The path of the image, or of the initials that stand in for it.
-    var picturePath: String
+    var shownPath: String
     /// The path of the page about the contact.
     var detailPath: String
     /// The CSS colour behind the image while it loads; `nil` for none.
@@ -116,7 +116,7 @@ struct GalleryPage {
         for contact in contacts {
             let label = HTML.escaped(contact.label)
             text += contact.anchor.map { "<li id=\"\(HTML.escaped($0))\">" } ?? "<li>"
-            text += "<a href=\"\(HTML.escaped(contact.detailPath))\"><img src=\"\(HTML.escaped(contact.picturePath))\""
+            text += "<a href=\"\(HTML.escaped(contact.detailPath))\"><img src=\"\(HTML.escaped(contact.shownPath))\""
             text += " alt=\"\" width=\"96\" height=\"96\" loading=\"lazy\" decoding=\"async\""
             if let standIn = contact.standIn { text += " style=\"background:\(HTML.escaped(standIn))\"" }
             text += ">"

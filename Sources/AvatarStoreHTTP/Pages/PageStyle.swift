@@ -65,7 +65,7 @@ enum PageStyle {
         align-items:start;padding-bottom:56px}
         .contact img{display:block;width:100%;height:auto;aspect-ratio:1;border-radius:28px}
         .large{display:block;border-radius:28px}
-        .picture{object-fit:scale-down;background:var(--plate);border:1px solid var(--line)}
+        .image{object-fit:scale-down;background:var(--plate);border:1px solid var(--line)}
         .reasons{margin:0 0 24px;padding:16px 20px;border-radius:16px;background:var(--card);border:1px solid var(--line)}
         .reasons .state{margin:0 0 8px}
         .reasons p{margin:0 0 8px;overflow-wrap:anywhere}

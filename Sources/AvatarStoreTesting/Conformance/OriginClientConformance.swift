@@ -9,7 +9,7 @@ import AvatarStore
 /// @Test(arguments: OriginClientConformance.checks)
 /// func clientConforms(check: OriginClientConformance.Check) async throws {
 ///     let conformance = OriginClientConformance { settings in
-///         PictureClient(idleTimeout: settings.idleTimeoutSeconds, redirects: settings.maximumRedirects)
+///         ImageClient(idleTimeout: settings.idleTimeoutSeconds, redirects: settings.maximumRedirects)
 ///     }
 ///     try await conformance.run(check)
 /// }

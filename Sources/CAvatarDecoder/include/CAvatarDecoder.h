@@ -1,6 +1,6 @@
-// Decodes pictures and makes smaller ones, in a sandboxed process.
+// Decodes images and makes smaller ones, in a sandboxed process.
 //
-// `avatar_decoder_run` is the whole program. `avatar_render` is its work on one picture, for measuring and fuzzing.
+// `avatar_decoder_run` is the whole program. `avatar_render` is its work on one image, for measuring and fuzzing.
 #ifndef C_AVATAR_DECODER_H
 #define C_AVATAR_DECODER_H
 
@@ -30,7 +30,7 @@ enum avatar_status {
     AVATAR_MADE = 0,
     /// The format is not supported, by the first bytes.
     AVATAR_UNKNOWN_FORMAT = 1,
-    /// The picture ends too early.
+    /// The image ends too early.
     AVATAR_TRUNCATED = 2,
     /// The bytes break the rules of their format.
     AVATAR_DAMAGED = 3,
@@ -40,7 +40,7 @@ enum avatar_status {
     AVATAR_UNSUPPORTED = 5,
     /// The file exceeds `AVATAR_MOST_BYTES`.
     AVATAR_FILE_TOO_LARGE = 6,
-    /// The picture needs more memory than the process may have.
+    /// The image needs more memory than the process may have.
     AVATAR_NO_MEMORY = 7,
     /// The descriptor cannot be read.
     AVATAR_UNREADABLE = 8,
@@ -80,7 +80,7 @@ typedef struct {
 /// exit code.
 int avatar_decoder_run(int count, char **values);
 
-/// Makes a rendition of the picture in `bytes`. The caller frees `answer->bytes`.
+/// Makes a rendition of the image in `bytes`. The caller frees `answer->bytes`.
 void avatar_render(const avatar_request *request, const uint8_t *bytes, size_t size, avatar_answer *answer);
 
 #endif

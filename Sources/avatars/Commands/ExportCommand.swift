@@ -39,7 +39,7 @@ struct ExportCommand: AsyncParsableCommand {
 
             The folder must belong to you or to root, and not be a symbolic link. Other users must not be able to write to it.
 
-            Example: avatars export ./pictures --html
+            Example: avatars export ./images --html
             Example: avatars export ./photos --square --size 256 --max-bytes 48kB --as-vcard
             Example: avatars export /srv/www/avatars --mirror --size 128 --format jpeg --file-mode 644
             """

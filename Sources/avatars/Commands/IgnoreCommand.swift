@@ -79,16 +79,16 @@ struct IgnoreCommand: AsyncParsableCommand {
             "files": JSON(report.files),
             "bytes": JSON(report.bytes),
         ])
-        let pictures = Wording.count(named.count, "image")
+        let images = Wording.count(named.count, "image")
         let contacts = Wording.count(report.contacts, "contact")
         let files = "\(Wording.count(report.files, "file")) (\(Wording.size(report.bytes)))"
         let sentence =
             switch (undo, dryRun) {
-            case (false, false): "Ignored \(pictures) of \(contacts), and deleted \(files)."
-            case (false, true): "Would ignore \(pictures) of \(contacts), and delete \(files)."
-            case (true, false): "Stopped ignoring \(pictures): the next sync fetches the images of \(contacts)."
+            case (false, false): "Ignored \(images) of \(contacts), and deleted \(files)."
+            case (false, true): "Would ignore \(images) of \(contacts), and delete \(files)."
+            case (true, false): "Stopped ignoring \(images): the next sync fetches the images of \(contacts)."
             case (true, true):
-                "Would stop ignoring \(pictures): the next sync would fetch the images of \(contacts)."
+                "Would stop ignoring \(images): the next sync would fetch the images of \(contacts)."
             }
         try output.print(json, text: "\(sentence)\n", quiet: store.quiet, isData: dryRun)
     }

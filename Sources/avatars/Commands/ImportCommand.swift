@@ -18,7 +18,7 @@ struct ImportCommand: AsyncParsableCommand {
             Files that are not images are reported and left out, with exit code 1. Subfolders and hidden files are \
             ignored. The folder does not change.
 
-            Example: avatars import ./pictures
+            Example: avatars import ./images
             Example: avatars import ./staff --by-name contact
             """
     )

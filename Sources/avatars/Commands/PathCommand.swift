@@ -62,9 +62,9 @@ struct PathCommand: MostlySynchronousCommand {
         try await store.withStore(.readWriteExisting, configure: configure) { store in
             guard let rendition = renditions.rendition else { return try await writeCopy(in: store) }
             let key = try image.key(in: store)
-            guard let picture = try store.storedFile(for: key) else { throw try noFile(key, in: store) }
+            guard let original = try store.storedFile(for: key) else { throw try noFile(key, in: store) }
             let options = FetchOptions(policy: .offline, mode: .offlineFirst, rendition: rendition)
-            let file = try await store.file(for: picture.key, options: options)
+            let file = try await store.file(for: original.key, options: options)
             guard let path = file.localFile else {
                 throw AvatarStoreError(
                     .overBudget,

@@ -66,13 +66,13 @@ struct SharedCommand: AsyncParsableCommand {
     }
 
     /// Prints the ignored images.
-    private func print(_ pictures: [IgnoredImage]) throws {
-        let json = JSON.object(["ignored": .array(pictures.map(\.json))])
+    private func print(_ images: [IgnoredImage]) throws {
+        let json = JSON.object(["ignored": .array(images.map(\.json))])
         let table = Table(.left("DIGEST"), .left("IGNORED"), .right("CONTACTS"))
-        let rows = pictures.map { picture in
+        let rows = images.map { image in
             [
-                Table.Cell(picture.digest), Table.Cell(Wording.age(of: picture.since.date)),
-                Table.Cell("\(picture.contacts)"),
+                Table.Cell(image.digest), Table.Cell(Wording.age(of: image.since.date)),
+                Table.Cell("\(image.contacts)"),
             ]
         }
         try output.print(json, text: table.text(rows), quiet: store.quiet, isData: true)

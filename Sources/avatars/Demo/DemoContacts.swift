@@ -7,13 +7,13 @@ struct DemoContact: Sendable {
     /// The given name and the family name.
     let name: String
     /// The response at the URL of the contact's image.
-    let picture: DemoImage
+    let image: DemoImage
 
     /// The contact with a number, counted from 1.
     private init(number: Int) {
         self.number = number
         name = NameTable.name(number)
-        picture = DemoImage(ofContact: number)
+        image = DemoImage(ofContact: number)
     }
 
     /// The whole list, in the order of the numbers.
@@ -70,11 +70,11 @@ enum DemoImage: Hashable, Sendable {
 
     /// The image of contact `number`, by the first rule that matches.
     init(ofContact number: Int) {
-        self = Self.rules.first { number % $0.modulus == $0.remainder }?.picture ?? .portrait(.png)
+        self = Self.rules.first { number % $0.modulus == $0.remainder }?.image ?? .portrait(.png)
     }
 
     /// A rule matches the numbers that leave `remainder` when divided by `modulus`. All others have a PNG portrait.
-    private static let rules: [(modulus: Int, remainder: Int, picture: DemoImage)] = [
+    private static let rules: [(modulus: Int, remainder: Int, image: DemoImage)] = [
         (1000, 17, .silence), (1000, 250, .enormous), (1000, 333, .slow),
         (100, 3, .deleted), (100, 23, .brokenServer), (100, 43, .webPage), (100, 63, .cutShort),
         (100, 83, .moved), (100, 31, .mislabelled),

@@ -26,12 +26,12 @@ struct DemoOrigins: Sendable {
 
     /// The image's URL as the contact list gives it; `nil` for a contact without an image.
     func url(of contact: DemoContact) -> String? {
-        contact.picture.path(of: contact).map { origin(of: contact).url($0) }
+        contact.image.path(of: contact).map { origin(of: contact).url($0) }
     }
 
     /// Serves another image at the contact's URL from now on.
-    func replacePicture(of contact: DemoContact) {
-        guard let path = contact.picture.path(of: contact) else { return }
+    func replaceImage(of contact: DemoContact) {
+        guard let path = contact.image.path(of: contact) else { return }
         origin(of: contact).setResponse(DemoImage.png(for: contact.id + "-new", side: 150), for: path)
     }
 
@@ -57,17 +57,17 @@ struct DemoOrigins: Sendable {
 
     /// Sets the response at the contact's URL, and at the target of its redirect if it has one.
     private func serve(_ contact: DemoContact) {
-        guard let path = contact.picture.path(of: contact) else { return }
+        guard let path = contact.image.path(of: contact) else { return }
         let archive = neighbour(of: contact)
         let newPath = "/archive" + path
-        let response = contact.picture.response(for: contact, at: path, movedTo: archive.url(newPath))
+        let response = contact.image.response(for: contact, at: path, movedTo: archive.url(newPath))
         origin(of: contact).setResponse(response, for: path)
-        if contact.picture == .moved { archive.setResponse(DemoImage.png(for: contact.id), for: newPath) }
+        if contact.image == .moved { archive.setResponse(DemoImage.png(for: contact.id), for: newPath) }
     }
 
     /// The last origin has the logos; the others share the photos.
     private func origin(of contact: DemoContact) -> LoopbackOrigin {
-        contact.picture == .companyLogo ? origins[Self.count - 1] : origins[contact.number % (Self.count - 1)]
+        contact.image == .companyLogo ? origins[Self.count - 1] : origins[contact.number % (Self.count - 1)]
     }
 
     /// Another origin than the one that has the contact's photo. It serves the targets of redirects.

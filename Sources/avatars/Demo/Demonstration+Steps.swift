@@ -24,7 +24,7 @@ extension Demonstration {
     private func describe(_ report: SyncReport, _ files: FolderSnapshot) {
         page.text(
             """
-            \(Figures.count(report.withoutImage)) contacts have no picture; the others name \
+            \(Figures.count(report.withoutImage)) contacts have no image; the others name \
             \(Figures.count(report.wanted)) different images. \(Figures.count(report.fetched)) arrived in \
             \(Figures.time(report.duration)) (\(Figures.bytes(files.bytes)) in \
             \(Figures.count(files.files.count, "file")); equal images share a file), \
@@ -62,13 +62,13 @@ extension Demonstration {
     /// Compares the report of the first sync with the images in the list.
     private func checkFirstSync() {
         let urls = Set(contacts.compactMap { origins.url(of: $0) })
-        let redirects = contacts.filter { $0.picture == .moved }.count
+        let redirects = contacts.filter { $0.image == .moved }.count
         page.check(
             "\(Figures.count(urls.count + redirects)) requests: one for each image and each of \(redirects) redirects",
             origins.requestCount == urls.count + redirects,
             otherwise: "\(origins.requestCount)"
         )
-        let expected = contacts.compactMap(\.picture.failure).reduce(into: [:]) { $0[$1, default: 0] += 1 }
+        let expected = contacts.compactMap(\.image.failure).reduce(into: [:]) { $0[$1, default: 0] += 1 }
         let actual = firstSync.failures.reduce(into: [:]) { $0[$1.kind, default: 0] += 1 }
         page.check(
             "exactly the broken images failed, each with the right kind of failure",
@@ -118,11 +118,11 @@ extension Demonstration {
     }
 
     /// Replaces one image at its URL, and checks when the store serves the new one.
-    func showChangedPicture() async throws {
+    func showChangedImage() async throws {
         page.heading("\(guest.name) has a new image")
         page.text("The URL is the same. The store serves the old image until it revalidates.")
         let old = try StoredImage(guestURL, in: store)
-        origins.replacePicture(of: guest)
+        origins.replaceImage(of: guest)
         _ = try await sync()
         let meanwhile = try StoredImage(guestURL, in: store)
         let report = try await sync(includingFresh: true)
@@ -139,8 +139,8 @@ extension Demonstration {
     }
 
     /// The row of a table for an image at one time.
-    private func row(_ when: String, _ picture: StoredImage) -> [String] {
-        [when, Figures.count(picture.bytes.count, "byte"), "sha256 \(picture.sha256.prefix(16))…"]
+    private func row(_ when: String, _ image: StoredImage) -> [String] {
+        [when, Figures.count(image.bytes.count, "byte"), "sha256 \(image.sha256.prefix(16))…"]
     }
 
     // MARK: Outage

@@ -40,7 +40,7 @@ final class Demonstration {
         store: AvatarStore,
         page: DemoPage
     ) throws {
-        guard let guest = contacts.first(where: { $0.picture == .portrait(.png) }), let url = origins.url(of: guest)
+        guard let guest = contacts.first(where: { $0.image == .portrait(.png) }), let url = origins.url(of: guest)
         else {
             throw DemoError(failedClaims: ["a contact of the list has a portrait"])
         }
@@ -109,7 +109,7 @@ final class Demonstration {
         try await showFirstSync()
         try await showSecondSync()
         try await showRevalidation()
-        try await showChangedPicture()
+        try await showChangedImage()
         try await showOutage()
         try await showShrinkingBudget()
         try showIndex()

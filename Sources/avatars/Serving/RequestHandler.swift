@@ -200,7 +200,7 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     ///
     /// - Returns: false for any other request, which must be passed on.
     private func answer(_ head: HTTPRequestHead, _ fields: RequestFields, _ context: ChannelHandlerContext) -> Bool {
-        guard let request = fields.pictureRequest(head), let response = current.value.respondAtOnce(to: request) else {
+        guard let request = fields.imageRequest(head), let response = current.value.respondAtOnce(to: request) else {
             return false
         }
         switch response.body {
@@ -448,15 +448,15 @@ private struct RequestFields {
     }
 
     /// Whether the path of a target, without its query, ends with `/picture`.
-    private static func endsWithPicture(_ target: String) -> Bool {
+    private static func endsWithImage(_ target: String) -> Bool {
         let path = target.utf8.prefix { $0 != UInt8(ascii: "?") }
         return path.suffix(8).elementsEqual("/picture".utf8)
     }
 
     /// The request with this head for the responder; `nil` unless it requests an image.
-    func pictureRequest(_ head: HTTPRequestHead) -> HTTPRequest? {
+    func imageRequest(_ head: HTTPRequestHead) -> HTTPRequest? {
         let path = head.uri
-        guard path.hasPrefix("/images/") || path.hasPrefix("/contacts/") && Self.endsWithPicture(path) else {
+        guard path.hasPrefix("/images/") || path.hasPrefix("/contacts/") && Self.endsWithImage(path) else {
             return nil
         }
         let method: HTTPRequest.Method

@@ -47,7 +47,7 @@ struct VarySelectionTests {
 
         #expect(FreshnessPolicy().assess(metadata, for: now).isFresh(at: time) == offlineFirst)
         #expect(FreshnessPolicy.strict.assess(metadata, for: now).isFresh(at: time) == strict)
-        // Stale or not, an old picture is better than none; to the letter it is another request's.
+        // Stale or not, an old image is better than none; to the letter it is another request's.
         #expect(FreshnessPolicy().assess(metadata, for: now).allowsStale(at: time, because: .answered))
         #expect(FreshnessPolicy.strict.assess(metadata, for: now).mustRevalidate == !strict)
     }

@@ -9,17 +9,17 @@ struct TierLayoutTests {
         TierURL(sha256: (0..<32).map { $0 == 0 ? UInt8(number) : 7 })
     }
 
-    private static func generation(_ time: Int64, picture: UInt8? = nil) -> TierGeneration {
+    private static func generation(_ time: Int64, image: UInt8? = nil) -> TierGeneration {
         TierGeneration(
             time: Timestamp(milliseconds: time),
             freshUntil: Timestamp(milliseconds: time + 1000),
-            content: picture.map { .picture(Array(repeating: $0, count: 32)) } ?? .gone
+            content: image.map { .image(Array(repeating: $0, count: 32)) } ?? .gone
         )
     }
 
     @Test(arguments: [nil, 3 as UInt8])
-    func aGenerationIsItsName(_ picture: UInt8?) throws {
-        let generation = Self.generation(1_767_225_600_000, picture: picture)
+    func aGenerationIsItsName(_ image: UInt8?) throws {
+        let generation = Self.generation(1_767_225_600_000, image: image)
         #expect(TierGeneration(name: generation.name) == generation)
         let key = TierLayout.record(of: Self.url(1), generation)
         #expect(SharedTierKey.isValid(key))
@@ -30,7 +30,7 @@ struct TierLayoutTests {
 
     @Test func theNewestGenerationComesFirst() {
         let times: [Int64] = [1, 1_000, 1_767_225_600_000, 1_767_225_600_001]
-        let names = times.map { Self.generation($0, picture: 9).name }
+        let names = times.map { Self.generation($0, image: 9).name }
         #expect(names.sorted() == names.reversed())
     }
 
@@ -54,20 +54,20 @@ struct TierLayoutTests {
     // MARK: The catalog
 
     private static func key(_ number: Int, _ time: Int64) -> String {
-        TierLayout.record(of: url(number), generation(time, picture: UInt8(number)))
+        TierLayout.record(of: url(number), generation(time, image: UInt8(number)))
     }
 
     @Test func aCatalogHasTheNewestGenerationOfEachURLListed() {
         var catalog = TierCatalog()
         #expect(!catalog.covers(Self.url(1)))
         catalog.add([Self.key(1, 20), Self.key(1, 10), Self.key(3, 5)], isTruncated: true)
-        #expect(catalog.generation(of: Self.url(1)) == Self.generation(20, picture: 1))
+        #expect(catalog.generation(of: Self.url(1)) == Self.generation(20, image: 1))
         #expect(catalog.covers(Self.url(2)))
         #expect(catalog.generation(of: Self.url(2)) == nil)
         #expect(!catalog.covers(Self.url(4)))
         // The records of a URL may go on in the next page.
         catalog.add([Self.key(3, 4), Self.key(4, 1)], isTruncated: false)
-        #expect(catalog.generation(of: Self.url(3)) == Self.generation(5, picture: 3))
+        #expect(catalog.generation(of: Self.url(3)) == Self.generation(5, image: 3))
         #expect(catalog.isComplete)
         #expect(catalog.covers(Self.url(200)))
         #expect(catalog.count == 3)

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ChangeFeedTests {
     private static let key = AvatarKey.stored("https://example.com/a.png")
 
-    @Test func aFirstPictureIsAddedForAllItsOwnersAtOnce() throws {
+    @Test func aFirstImageIsAddedForAllItsOwnersAtOnce() throws {
         try withIndex { index in
             try index.write { transaction in
                 let id = try transaction.add(Self.key.rawValue, file: transaction.addFile(1))
@@ -25,7 +25,7 @@ import Testing
 
     @Test func otherBytesAreAChange_equalOnesAreNone() throws {
         try withIndex { index in
-            let (id, start) = try makePicture(index, owners: "anna")
+            let (id, start) = try makeImage(index, owners: "anna")
 
             try index.write { try $0.setFile(1, storageClass: .caches, of: id) }
             #expect(try index.changes(since: start, limit: 10) == [])
@@ -36,9 +36,9 @@ import Testing
     }
 
     @Test(arguments: [Absence.evicted, .missing])
-    func aPictureThatWasEvictedIsNotNewWhenItComesAgain(absence: Absence) throws {
+    func aImageThatWasEvictedIsNotNewWhenItComesAgain(absence: Absence) throws {
         try withIndex { index in
-            let (id, start) = try makePicture(index, owners: "anna")
+            let (id, start) = try makeImage(index, owners: "anna")
 
             let evicted = try index.write { try $0.retireFile(id: 1, absence: absence, holder: "me") }
             let pending = try #require(evicted)
@@ -55,7 +55,7 @@ import Testing
 
     @Test func aRepairThatForgetsAFileIsNoChange() throws {
         try withIndex { index in
-            let (id, start) = try makePicture(index, owners: "anna")
+            let (id, start) = try makeImage(index, owners: "anna")
 
             try index.write { try $0.forgetFile(id: 1, holder: "h") }
             try index.write { try $0.setFile($0.addFile(1), storageClass: .caches, of: id) }
@@ -66,7 +66,7 @@ import Testing
 
     @Test func ownersComeAndGo() throws {
         try withIndex { index in
-            let (id, start) = try makePicture(index, owners: "anna", "ben")
+            let (id, start) = try makeImage(index, owners: "anna", "ben")
 
             try index.write { try $0.link("carl", to: id) }
             try index.write { _ = try $0.unlink("ben", from: id) }
@@ -88,7 +88,7 @@ import Testing
 
     @Test func aRemovedEntryIsRemovedForAll() throws {
         try withIndex { index in
-            let (id, start) = try makePicture(index, owners: "anna", "ben")
+            let (id, start) = try makeImage(index, owners: "anna", "ben")
 
             try index.write { transaction in
                 _ = try transaction.unlink("anna", from: id)
@@ -101,7 +101,7 @@ import Testing
 
     @Test func whatIsGoneAtItsOriginIsRemoved_evictedOrNot() throws {
         try withIndex { index in
-            let (id, start) = try makePicture(index, owners: "anna")
+            let (id, start) = try makeImage(index, owners: "anna")
 
             _ = try index.write { try $0.retireFile(id: 1, absence: .evicted, holder: "me") }
             try index.write { try $0.dropFile(of: id) }
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func entriesWithoutAPictureAreNotTold() throws {
+    @Test func entriesWithoutAImageAreNotTold() throws {
         try withIndex { index in
             try index.write { transaction in
                 let id = try transaction.add(Self.key.rawValue)
@@ -129,7 +129,7 @@ import Testing
 
     @Test func aTransactionThatFailsTellsNothing() throws {
         try withIndex { index in
-            let (id, start) = try makePicture(index, owners: "anna")
+            let (id, start) = try makeImage(index, owners: "anna")
 
             #expect(throws: CancellationError.self) {
                 try index.write { transaction in
@@ -144,7 +144,7 @@ import Testing
 
     @Test func contactsThatLookAlikeAreTwo() throws {
         try withIndex { index in
-            let (id, start) = try makePicture(index, owners: "Zoë")
+            let (id, start) = try makeImage(index, owners: "Zoë")
 
             try index.write { transaction in
                 try transaction.link("Zoe\u{308}", to: id)
@@ -179,7 +179,7 @@ import Testing
     @Test func aReaderWhoIsTooFarBehindStartsOver() throws {
         try withTemporaryDirectory { directory in
             let index = try AvatarIndex.open(path: directory + "/index.sqlite", fileMode: 0o600, feedLimit: 10)
-            let (id, start) = try makePicture(index, owners: "anna", "ben")
+            let (id, start) = try makeImage(index, owners: "anna", "ben")
             for number in 2...9 {
                 try index.write { try $0.setFile($0.addFile(number), storageClass: .caches, of: id) }
             }
@@ -199,7 +199,7 @@ import Testing
     @Test func aFeedWithAnErasureStaysWithinItsLimit() throws {
         try withTemporaryDirectory { directory in
             let index = try AvatarIndex.open(path: directory + "/index.sqlite", fileMode: 0o600, feedLimit: 10)
-            let (id, start) = try makePicture(index, owners: "anna")
+            let (id, start) = try makeImage(index, owners: "anna")
             let mark = ErasedContact(
                 salt: String(repeating: "0a", count: 16),
                 sha256: String(repeating: "b", count: 64)
@@ -256,7 +256,7 @@ import Testing
 
     @Test func aFeedThatBeginsAnewIsOneNobodyHasRead() throws {
         try withIndex { index in
-            let (id, start) = try makePicture(index, owners: "anna")
+            let (id, start) = try makeImage(index, owners: "anna")
 
             try index.write { try $0.restartFeed(at: Timestamp(milliseconds: 1)) }
             let again = try index.lastChange()
@@ -272,7 +272,7 @@ import Testing
     }
 
     /// An entry with file 1; gives its id and the number of the last change.
-    private func makePicture(_ index: AvatarIndex, owners: String...) throws -> (id: Int64, sequence: Int64) {
+    private func makeImage(_ index: AvatarIndex, owners: String...) throws -> (id: Int64, sequence: Int64) {
         let id = try index.write { transaction in
             let id = try transaction.add(Self.key.rawValue, file: transaction.addFile(1))
             for owner in owners { try transaction.link(owner, to: id) }

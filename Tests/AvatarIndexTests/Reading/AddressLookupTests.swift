@@ -4,12 +4,12 @@ import Testing
 
 @testable import AvatarIndex
 
-/// The look-up of a picture by the digest of an address must not tell which addresses the index has.
+/// The look-up of an image by the digest of an address must not tell which addresses the index has.
 @Suite(.timeLimit(.minutes(5))) struct AddressLookupTests {
     private static let known = [UInt8](repeating: 1, count: 32)
     private static let unknown = [UInt8](repeating: 2, count: 32)
 
-    /// Runs `body` with an index of many contacts, of whom Ben has an address and no picture.
+    /// Runs `body` with an index of many contacts, of whom Ben has an address and no image.
     private func withContacts(_ body: (AvatarIndex) throws -> Void) throws {
         try withIndex { index in
             try index.write { transaction in
@@ -47,10 +47,10 @@ import Testing
             func instructions(_ digest: [UInt8]) throws -> Int {
                 try index.readers.read { connection in
                     var count = 0
-                    let picture = try connection.interruptible(every: 1, tick: { count += 1 }) {
+                    let image = try connection.interruptible(every: 1, tick: { count += 1 }) {
                         try AvatarIndex.image(withAddress: digest, on: connection)
                     }
-                    #expect(picture == nil)
+                    #expect(image == nil)
                     return count
                 }
             }

@@ -244,8 +244,8 @@ import Testing
             try index.write { transaction in
                 try transaction.addIgnored(digest, at: now)
                 _ = try transaction.isIgnored(digest)
-                _ = try transaction.entries(withPicture: digest, limit: 9)
-                try transaction.ignorePicture(digest, of: transaction.add("a"))
+                _ = try transaction.entries(withImage: digest, limit: 9)
+                try transaction.ignoreImage(digest, of: transaction.add("a"))
                 _ = try transaction.entries(ignoring: digest, limit: 9)
             }
         },

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AvatarIndex
 
-/// Ignored pictures in the index.
+/// Ignored images in the index.
 @Suite(.timeLimit(.minutes(5))) struct IgnoringTests {
     private static let key = AvatarKey.stored("https://example.com/a.png")
     private static let digest = FileRecord.sampleDigest(1)
@@ -26,9 +26,9 @@ import Testing
                 try transaction.addIgnored(Self.digest, at: Self.now)
                 #expect(try transaction.isIgnored(Self.digest))
                 #expect(try !transaction.isIgnored(FileRecord.sampleDigest(2)))
-                #expect(try transaction.entries(withPicture: Self.digest, limit: 9).map(\.id) == [id])
-                try transaction.ignorePicture(Self.digest, of: id)
-                #expect(try transaction.entries(withPicture: Self.digest, limit: 9).isEmpty)
+                #expect(try transaction.entries(withImage: Self.digest, limit: 9).map(\.id) == [id])
+                try transaction.ignoreImage(Self.digest, of: id)
+                #expect(try transaction.entries(withImage: Self.digest, limit: 9).isEmpty)
             }
 
             let entry = try #require(try index.entry(for: Self.key))
@@ -42,13 +42,13 @@ import Testing
         }
     }
 
-    @Test func anotherPictureIsAdded_andIgnoringAnotherDigestChangesNothing() throws {
+    @Test func anotherImageIsAdded_andIgnoringAnotherDigestChangesNothing() throws {
         try withIndex { index in
             let id = try ignoredEntry(index)
             let start = try index.lastChange()
 
             _ = try index.write { transaction in
-                try transaction.ignorePicture(FileRecord.sampleDigest(3), of: id)
+                try transaction.ignoreImage(FileRecord.sampleDigest(3), of: id)
             }
             #expect(try index.changes(since: start, limit: 9).isEmpty)
             try index.write { try $0.setFile($0.addFile(2), storageClass: .caches, of: id) }
@@ -76,13 +76,13 @@ import Testing
 
             let wasTaken = try index.write { transaction in
                 try transaction.addIgnored(Self.digest, at: Self.now)
-                return try transaction.ignorePicture(Self.digest, of: id, ifEvicted: true)
+                return try transaction.ignoreImage(Self.digest, of: id, ifEvicted: true)
             }
 
             #expect(wasTaken)
             #expect(try index.dueHosts(at: Self.now).count == 1)
             #expect(try index.changes(since: start, limit: 9).map(\.kind) == [.removed])
-            let again = try index.write { try $0.ignorePicture(FileRecord.sampleDigest(2), of: id, ifEvicted: true) }
+            let again = try index.write { try $0.ignoreImage(FileRecord.sampleDigest(2), of: id, ifEvicted: true) }
             #expect(!again)
         }
     }
@@ -95,7 +95,7 @@ import Testing
                 return try transaction.add("contact:dora", host: nil, storageClass: .documents, file: file)
             }
 
-            let found = try index.write { try $0.entries(withPicture: Self.digest, limit: 9).map(\.id) }
+            let found = try index.write { try $0.entries(withImage: Self.digest, limit: 9).map(\.id) }
 
             #expect(found == [photo])
             let part = try index.partToIgnore(Self.digest)
@@ -182,14 +182,14 @@ import Testing
         }
     }
 
-    /// An entry with an ignored picture, file 1.
+    /// An entry with an ignored image, file 1.
     private func ignoredEntry(_ index: AvatarIndex) throws -> Int64 {
         try index.write { transaction in
             let file = try transaction.addFile(1)
             let id = try transaction.add(Self.key.rawValue, file: file, dueAt: 9000)
             try transaction.link("anna", to: id)
             try transaction.addIgnored(Self.digest, at: Self.now)
-            try transaction.ignorePicture(Self.digest, of: id)
+            try transaction.ignoreImage(Self.digest, of: id)
             let retired = try transaction.retireFileIfUnused(id: file, holder: "me")
             try transaction.dropPending(#require(retired))
             return id

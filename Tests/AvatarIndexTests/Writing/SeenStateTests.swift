@@ -154,7 +154,7 @@ import Testing
 
     // MARK: What follows from it
 
-    @Test func theFeedTellsTheLastPictureOfANewEntry() throws {
+    @Test func theFeedTellsTheLastImageOfANewEntry() throws {
         try withIndex { index in
             let image = { (number: Int, transaction: IndexTransaction) in
                 EntryImage(

@@ -79,7 +79,7 @@ struct Fleet: Sendable {
         try await withMachine(name, tier: tier, change) { try await $0.sync(contacts: contacts) }
     }
 
-    /// Contacts with different pictures of 1,000 bytes, which the origin has.
+    /// Contacts with different images of 1,000 bytes, which the origin has.
     func people(_ count: Int, cacheControl: String = "max-age=3600") -> [Contact] {
         (0..<count).map { number in
             let path = "/\(number).png"
@@ -88,7 +88,7 @@ struct Fleet: Sendable {
         }
     }
 
-    /// Lets the origin have the picture `seed` at `path`.
+    /// Lets the origin have the image `seed` at `path`.
     func serve(_ seed: UInt64, at path: String, cacheControl: String = "max-age=3600") {
         let bytes = SampleImage.png(seed: seed, byteCount: 1000)
         origin.setResponse(.image(bytes, etag: "\"\(seed)\"", cacheControl: cacheControl), for: path)

@@ -4,7 +4,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// A picture that one machine erases leaves the tier and the other machines.
+/// An image that one machine erases leaves the tier and the other machines.
 @Suite(.enabled("needs an S3 engine: scripts/start-seaweedfs") { Fleet.engine != nil }, .timeLimit(.minutes(5)))
 struct FleetErasureTests {
     @Test func anErasureReachesAllMachines() async throws {
@@ -85,7 +85,7 @@ struct FleetErasureTests {
         }
     }
 
-    @Test func bytesThatAnotherPictureHasStay() async throws {
+    @Test func bytesThatAnotherImageHasStay() async throws {
         try await Fleet.run { fleet in
             fleet.serve(1, at: "/a")
             fleet.serve(1, at: "/b")
@@ -133,16 +133,16 @@ struct FleetErasureTests {
             var check = SharedTierCheck(fleet.tier)
             check.grace = .zero
             #expect(try await check.run().faultCount == 0)
-            let pictures = try await fleet.keys("bytes/")
-            try await fleet.tier.delete(pictures[0])
-            try await fleet.tier.put(pictures[1], [1, 2, 3])
+            let images = try await fleet.keys("bytes/")
+            try await fleet.tier.delete(images[0])
+            try await fleet.tier.put(images[1], [1, 2, 3])
             try await fleet.tier.put("bytes/" + String(repeating: "0", count: 64), [9])
             let (record, name) = try #require(
                 TierLayout.split(try await fleet.keys("meta/")[0], prefix: TierLayout.records)
             )
             let digest = try #require(TierGeneration(name: name)?.digest)
             let time = Timestamp(milliseconds: 1000)
-            let old = TierGeneration(time: time, freshUntil: time, content: .picture(digest))
+            let old = TierGeneration(time: time, freshUntil: time, content: .image(digest))
             try await fleet.tier.put(TierLayout.record(of: record, old), [1])
 
             let found = try await check.run()
@@ -155,7 +155,7 @@ struct FleetErasureTests {
             let repaired = try await check.run(repair: true)
             #expect(repaired.isSound)
             #expect(repaired.repaired == 4)
-            // The record of the damaged picture names no bytes now.
+            // The record of the damaged image names no bytes now.
             _ = try await check.run(repair: true)
             #expect(try await check.run().faultCount == 0)
             #expect(try await fleet.sync("b", people).fetched == 6)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import AvatarStoreS3
 
-/// A shared tier is optional by nature: whatever it does, pictures come from their origins.
+/// A shared tier is optional by nature: whatever it does, images come from their origins.
 @Suite(.enabled("needs an S3 engine: scripts/start-seaweedfs") { Fleet.engine != nil }, .timeLimit(.minutes(5)))
 struct FleetFailureTests {
     private static let failures: [(WatchedTier.Call, SharedTierError.Kind)] = [
@@ -55,7 +55,7 @@ struct FleetFailureTests {
         }
     }
 
-    @Test func aReadOnlyTierStillGivesPictures() async throws {
+    @Test func aReadOnlyTierStillGivesImages() async throws {
         try await Fleet.run { fleet in
             let people = fleet.people(20)
             _ = try await fleet.sync("other", Array(people.prefix(15)))
@@ -132,9 +132,9 @@ struct FleetFailureTests {
             let report = try await fleet.sync("b", people)
 
             #expect(report.requests == 1)
-            let picture = try await fleet.withMachine("b") { try $0.storedAvatar(for: fleet.origin.url("/0.png")) }
-            #expect(picture?.bytes == SampleImage.png(seed: 0, byteCount: 1000))
-            // The machine that found the damage has put the picture there again.
+            let image = try await fleet.withMachine("b") { try $0.storedAvatar(for: fleet.origin.url("/0.png")) }
+            #expect(image?.bytes == SampleImage.png(seed: 0, byteCount: 1000))
+            // The machine that found the damage has put the image there again.
             #expect(try await fleet.tier.get(key, limit: 2000) == bytes)
             #expect(try await fleet.sync("c", people).requests == 0)
         }
@@ -153,8 +153,8 @@ struct FleetFailureTests {
                 damage == 3 ? bytes.map { $0 == 0x3A ? 0x3B : $0 } : Self.damages[damage](bytes)
             )
             _ = try await fleet.sync("b", people)
-            let picture = try await fleet.withMachine("b") { try $0.storedAvatar(for: fleet.origin.url("/0.png")) }
-            #expect(picture?.bytes == SampleImage.png(seed: 0, byteCount: 1000))
+            let image = try await fleet.withMachine("b") { try $0.storedAvatar(for: fleet.origin.url("/0.png")) }
+            #expect(image?.bytes == SampleImage.png(seed: 0, byteCount: 1000))
         }
     }
 
@@ -173,8 +173,8 @@ struct FleetFailureTests {
 
             #expect(report.shared == 1)
             #expect(report.requests == 1)
-            let picture = try await fleet.withMachine("b") { try $0.storedAvatar(for: fleet.origin.url("/1.png")) }
-            #expect(picture?.bytes == SampleImage.png(seed: 1, byteCount: 1000))
+            let image = try await fleet.withMachine("b") { try $0.storedAvatar(for: fleet.origin.url("/1.png")) }
+            #expect(image?.bytes == SampleImage.png(seed: 1, byteCount: 1000))
         }
     }
 

@@ -15,7 +15,7 @@ import Testing
 )
 struct FleetKillTests {
     private static let machines = ["a", "b", "c"]
-    private static let pictures = 40
+    private static let images = 40
     /// The rounds. A long run sets their number.
     private static let rounds =
         ProcessInfo.processInfo.environment["AVATARS_FLEET_ROUNDS"].flatMap { Int($0) } ?? (Engine.isThorough ? 60 : 4)
@@ -48,8 +48,8 @@ struct FleetKillTests {
         private let environment: [String: String]
         private let tier: S3Tier
         private var random = SystemRandomNumberGenerator()
-        /// The number of the present picture at each path.
-        private var versions = Array(repeating: 0, count: FleetKillTests.pictures)
+        /// The number of the present image at each path.
+        private var versions = Array(repeating: 0, count: FleetKillTests.images)
 
         init(_ engine: Engine, _ origin: LoopbackOrigin) throws {
             (self.engine, self.origin) = (engine, origin)
@@ -67,14 +67,14 @@ struct FleetKillTests {
 
         private func url(_ number: Int) -> String { origin.url("/\(number).png") }
 
-        /// The picture of a version. Its size differs too, so that a mixture of two would not pass.
-        private func picture(_ number: Int, _ version: Int) -> [UInt8] {
+        /// The image of a version. Its size differs too, so that a mixture of two would not pass.
+        private func image(_ number: Int, _ version: Int) -> [UInt8] {
             SampleImage.png(seed: UInt64(number * 10_000 + version), byteCount: 1000 + version % 7)
         }
 
         private func serve(_ number: Int) {
             let version = versions[number]
-            let bytes = picture(number, version)
+            let bytes = image(number, version)
             origin.setResponse(.image(bytes, etag: "\"\(version)\"", cacheControl: "max-age=2"), for: "/\(number).png")
         }
 
@@ -112,9 +112,9 @@ struct FleetKillTests {
 
         // MARK: The end
 
-        /// All machines sync to the end. Then each has the present pictures, and nothing waits.
+        /// All machines sync to the end. Then each has the present images, and nothing waits.
         mutating func settle() async throws {
-            // The pictures are stale after two seconds, so that each is asked for.
+            // The images are stale after two seconds, so that each is asked for.
             try await Task.sleep(for: .seconds(3))
             var programs: [RunningProgram] = []
             for machine in FleetKillTests.machines { programs.append(try await start(machine, "sync", "list.txt")) }
@@ -125,17 +125,17 @@ struct FleetKillTests {
             for machine in FleetKillTests.machines {
                 let verification = try await start(machine, "verify").end()
                 #expect(verification.status == 0, "\(machine): \(verification.text)")
-                try await requirePictures(of: machine)
+                try await requireImages(of: machine)
             }
         }
 
-        private func requirePictures(of machine: String) async throws {
+        private func requireImages(of machine: String) async throws {
             var configuration = AvatarStore.Configuration(directory: workplace.path(machine))
             configuration.access = .readOnly
             try await AvatarStore.withStore(configuration) { store in
                 for number in versions.indices {
                     let stored = try store.storedAvatar(for: url(number))
-                    #expect(stored?.bytes == picture(number, versions[number]), "\(machine): picture \(number)")
+                    #expect(stored?.bytes == image(number, versions[number]), "\(machine): picture \(number)")
                 }
                 let use = try store.statistics().sharedTier
                 #expect(use?.waiting == 0, "\(machine)")
@@ -150,11 +150,11 @@ struct FleetKillTests {
             check.sampleSize = 1000
             let report = try await check.run()
             #expect(report.isSound, "\(report.faults)")
-            #expect(report.urls == FleetKillTests.pictures)
+            #expect(report.urls == FleetKillTests.images)
             _ = try await check.run(repair: true)
             let repaired = try await check.run()
             #expect(repaired.faultCount == 0, "\(repaired.faults)")
-            #expect(repaired.urls == FleetKillTests.pictures)
+            #expect(repaired.urls == FleetKillTests.images)
         }
     }
 }

@@ -26,7 +26,7 @@ struct FleetPrivacyTests {
         TierURL(sha256: SHA256.hash(text.utf8))
     }
 
-    /// Else another URL would have this one's picture.
+    /// Else another URL would have this one's image.
     @Test func anEntryWithAnotherSourceSinceIsNotPut() async throws {
         try await Fleet.run { fleet in
             fleet.serve(1, at: "/one")
@@ -37,7 +37,7 @@ struct FleetPrivacyTests {
                 _ = try await store.avatar(for: key, from: fleet.origin.url("/two"))
             }
             _ = try await fleet.sync("a", [])
-            // The picture came from the second URL, or the entry has none of its answers.
+            // The image came from the second URL, or the entry has none of its answers.
             #expect(try await fleet.keys(TierLayout.records(of: Self.url(fleet.origin.url("/two")))).isEmpty)
             let waiting = try await fleet.withMachine("a") { try $0.statistics().sharedTier?.waiting }
             #expect(waiting == 0)
@@ -57,7 +57,7 @@ struct FleetPrivacyTests {
         }
     }
 
-    @Test func aSmallerPictureThatIsGoneSaysNothingOfThePicture() async throws {
+    @Test func aSmallerImageThatIsGoneSaysNothingOfTheImage() async throws {
         try await Fleet.run { fleet in
             fleet.serve(1, at: "/large")
             fleet.origin.setResponse(.status(404), for: "/small")
@@ -79,7 +79,7 @@ struct FleetPrivacyTests {
     }
 
     /// A field of the program's own may be a key.
-    @Test func aPictureBehindAFieldOfTheCallersIsNotShared() async throws {
+    @Test func aImageBehindAFieldOfTheCallersIsNotShared() async throws {
         try await Fleet.run { fleet in
             let people = fleet.people(1)
             _ = try await fleet.sync("a", people) { $0.http.fieldsForHost = { _ in [("X-Api-Key", "secret")] } }
@@ -89,8 +89,8 @@ struct FleetPrivacyTests {
 
     // MARK: Erasures
 
-    /// A machine with an answer that waits must not bring an erased picture back.
-    @Test func aLateAnswerOfAnErasedPictureIsNotPut() async throws {
+    /// A machine with an answer that waits must not bring an erased image back.
+    @Test func aLateAnswerOfAnErasedImageIsNotPut() async throws {
         try await Fleet.run { fleet in
             let people = fleet.people(3)
             let rest = Array(people.prefix(2))
@@ -113,8 +113,8 @@ struct FleetPrivacyTests {
         }
     }
 
-    /// The second erasure of a picture is another one, also for a machine that has passed the first.
-    @Test func aPictureThatCameBackIsErasedAgain() async throws {
+    /// The second erasure of an image is another one, also for a machine that has passed the first.
+    @Test func aImageThatCameBackIsErasedAgain() async throws {
         try await Fleet.run { fleet in
             let people = fleet.people(2)
             let rest = Array(people.prefix(1))
@@ -131,7 +131,7 @@ struct FleetPrivacyTests {
         }
     }
 
-    /// An erasure waits for a machine that has only read a picture.
+    /// An erasure waits for a machine that has only read an image.
     @Test func aMachineThatOnlyReadsIsWaitedFor() async throws {
         try await Fleet.run { fleet in
             let people = fleet.people(1)

@@ -20,15 +20,15 @@ struct FleetReadTests {
             #expect(second.shared == 60)
             #expect(second.requests == 0)
             #expect(fleet.origin.requestCount == 60)
-            let picture = try await fleet.withMachine("b") { try await $0.avatar(for: fleet.origin.url("/7.png")) }
-            #expect(picture.bytes == SampleImage.png(seed: 7, byteCount: 1000))
+            let image = try await fleet.withMachine("b") { try await $0.avatar(for: fleet.origin.url("/7.png")) }
+            #expect(image.bytes == SampleImage.png(seed: 7, byteCount: 1000))
             let stats = try await fleet.withMachine("b") { try $0.statistics().sharedTier }
             #expect(stats?.taken == 60)
             #expect(stats?.failure == nil)
         }
     }
 
-    @Test func aReadTakesThePictureFromTheTierToo() async throws {
+    @Test func aReadTakesTheImageFromTheTierToo() async throws {
         try await Fleet.run { fleet in
             fleet.serve(1, at: "/a")
             let url = fleet.origin.url("/a")
@@ -39,7 +39,7 @@ struct FleetReadTests {
         }
     }
 
-    /// Age counts: a picture does not become fresh again because it is copied.
+    /// Age counts: an image does not become fresh again because it is copied.
     @Test func freshnessIsThatOfTheFirstFetch() async throws {
         try await Fleet.run { fleet in
             let people = fleet.people(1, cacheControl: "max-age=1000")
@@ -84,7 +84,7 @@ struct FleetReadTests {
         }
     }
 
-    /// One machine revalidates; the others learn it from the listing, without a request for each picture.
+    /// One machine revalidates; the others learn it from the listing, without a request for each image.
     @Test func aSyncLearnsFromTheListingWhatWasConfirmed() async throws {
         try await Fleet.run { fleet in
             let people = fleet.people(300)
@@ -107,7 +107,7 @@ struct FleetReadTests {
         }
     }
 
-    @Test func aChangedPictureIsTakenByTheOthers() async throws {
+    @Test func aChangedImageIsTakenByTheOthers() async throws {
         try await Fleet.run { fleet in
             let people = fleet.people(2)
             _ = try await fleet.sync("a", people)
@@ -123,7 +123,7 @@ struct FleetReadTests {
         }
     }
 
-    @Test func aLackOfAPictureIsSharedToo() async throws {
+    @Test func aLackOfAImageIsSharedToo() async throws {
         try await Fleet.run { fleet in
             fleet.origin.setResponse(.status(404), for: "/none")
             let people = [Contact(id: "n", avatarURL: fleet.origin.url("/none"))]
@@ -136,7 +136,7 @@ struct FleetReadTests {
         }
     }
 
-    /// A clock that runs ahead must not make a picture fresh for longer.
+    /// A clock that runs ahead must not make an image fresh for longer.
     @Test func aRecordFromTheFutureIsNotFresh() async throws {
         try await Fleet.run { fleet in
             let people = fleet.people(1)
@@ -163,7 +163,7 @@ struct FleetReadTests {
     }
 
     /// RFC 9111 section 3.5.
-    @Test func aPictureBehindCredentialsIsNotShared() async throws {
+    @Test func aImageBehindCredentialsIsNotShared() async throws {
         try await Fleet.run { fleet in
             fleet.serve(1, at: "/a")
             fleet.serve(2, at: "/b", cacheControl: "public, max-age=3600")

@@ -8,37 +8,37 @@ import Testing
 struct FleetRequestCountTests {
     private static let people = 200
 
-    /// The requests per picture in steps: first fetch, taking it, revalidation, learning of it.
-    @Test func requestsPerPicture() async throws {
+    /// The requests per image in steps: first fetch, taking it, revalidation, learning of it.
+    @Test func requestsPerImage() async throws {
         try await Fleet.run { fleet in
             let people = fleet.people(Self.people)
             let tier = WatchedTier(base: fleet.tier)
-            func perPicture(_ call: WatchedTier.Call) -> Double { Double(tier.counts[call]) / Double(Self.people) }
+            func perImage(_ call: WatchedTier.Call) -> Double { Double(tier.counts[call]) / Double(Self.people) }
 
             _ = try await fleet.sync("a", people, tier: tier)
             // Claim and record, with some lists of the sync itself.
-            #expect(perPicture(.get) == 2)
-            #expect(perPicture(.create) == 1)
+            #expect(perImage(.get) == 2)
+            #expect(perImage(.create) == 1)
             // Bytes and record, and one object of the machine.
-            #expect(perPicture(.put) <= 2.01)
-            #expect(perPicture(.list) <= 1.25)
-            #expect(perPicture(.delete) == 1)
+            #expect(perImage(.put) <= 2.01)
+            #expect(perImage(.list) <= 1.25)
+            #expect(perImage(.delete) == 1)
 
             tier.counts.reset()
             _ = try await fleet.sync("b", people, tier: tier)
-            #expect(perPicture(.get) == 2)
+            #expect(perImage(.get) == 2)
             #expect(tier.counts[.list] <= 3)
             #expect(tier.counts.all - tier.counts[.get] <= 4)
 
             tier.counts.reset()
             fleet.clock.advance(by: .seconds(4000))
             _ = try await fleet.sync("a", people, tier: tier)
-            #expect(perPicture(.get) == 2)
-            #expect(perPicture(.create) == 1)
-            #expect(perPicture(.put) == 1)
-            #expect(perPicture(.list) <= 1.25)
+            #expect(perImage(.get) == 2)
+            #expect(perImage(.create) == 1)
+            #expect(perImage(.put) == 1)
+            #expect(perImage(.list) <= 1.25)
             // The claim and the record before.
-            #expect(perPicture(.delete) == 2)
+            #expect(perImage(.delete) == 2)
 
             tier.counts.reset()
             #expect(try await fleet.sync("b", people, tier: tier).shared == Self.people)

@@ -6,7 +6,7 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// Of several machines that lack a picture, one asks the origin.
+/// Of several machines that lack an image, one asks the origin.
 @Suite(.enabled("needs an S3 engine: scripts/start-seaweedfs") { Fleet.engine != nil }, .timeLimit(.minutes(5)))
 struct FleetSingleFlightTests {
     @Test func machinesThatSyncAtOnceAskEachOriginOnce() async throws {

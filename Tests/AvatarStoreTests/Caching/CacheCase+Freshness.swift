@@ -8,7 +8,7 @@ extension CacheCase {
                 .required,
                 "4.2",
                 "a response is stale when its age reaches max-age",
-                [.picture(1, "Cache-Control: max-age=600"), .picture(2)],
+                [.image(1, "Cache-Control: max-age=600"), .image(2)],
                 .fetches(1),
                 .fetches(2, after: 600)
             ),
@@ -16,7 +16,7 @@ extension CacheCase {
                 .required,
                 "4.2.1",
                 "max-age=0 is stale at once",
-                [.picture(1, "Cache-Control: max-age=0"), .picture(2)],
+                [.image(1, "Cache-Control: max-age=0"), .image(2)],
                 .fetches(1),
                 .fetches(2)
             ),
@@ -24,7 +24,7 @@ extension CacheCase {
                 .optional,
                 "5.2",
                 "directive names are read in any case, arguments quoted or not",
-                [.picture(1, "Cache-Control: MAX-Age=\"600\"")],
+                [.image(1, "Cache-Control: MAX-Age=\"600\"")],
                 .fetches(1),
                 .reuses(1, after: 599)
             ),
@@ -32,7 +32,7 @@ extension CacheCase {
                 .optional,
                 "RFC 9110 5.6.1",
                 "empty list elements and several lines are one list",
-                [.picture(1, "Cache-Control: , public,,", "Cache-Control: ,\t, max-age=600 ,")],
+                [.image(1, "Cache-Control: , public,,", "Cache-Control: ,\t, max-age=600 ,")],
                 .fetches(1),
                 .reuses(1, after: 599)
             ),
@@ -40,7 +40,7 @@ extension CacheCase {
                 .required,
                 "5.2.3",
                 "unknown directives are ignored, whatever their arguments say",
-                [.picture(1, "Cache-Control: max-ages=900, x=\"max-age=900\", max-age=0, x-max-age=900"), .picture(2)],
+                [.image(1, "Cache-Control: max-ages=900, x=\"max-age=900\", max-age=0, x-max-age=900"), .image(2)],
                 .fetches(1),
                 .fetches(2)
             ),
@@ -48,7 +48,7 @@ extension CacheCase {
                 .required,
                 "1.2.2",
                 "a number of seconds that overflows counts as a very large one",
-                [.picture(1, "Cache-Control: max-age=99999999999999999999")],
+                [.image(1, "Cache-Control: max-age=99999999999999999999")],
                 .fetches(1),
                 .reuses(1, after: 1_000_000)
             ),
@@ -56,7 +56,7 @@ extension CacheCase {
                 .optional,
                 "4.2.1",
                 "of two max-age directives the first counts",
-                [.picture(1, "Cache-Control: max-age=0, max-age=600"), .picture(2)],
+                [.image(1, "Cache-Control: max-age=0, max-age=600"), .image(2)],
                 .fetches(1),
                 .fetches(2)
             ),
@@ -68,7 +68,7 @@ extension CacheCase {
             .optional,
             "4.2.1",
             "max-age=\(argument) is stale, even with Expires in the future",
-            [.picture(1, "Cache-Control: max-age=\(argument)", "Expires: \(date(600))"), .picture(2)],
+            [.image(1, "Cache-Control: max-age=\(argument)", "Expires: \(date(600))"), .image(2)],
             .fetches(1),
             .fetches(2)
         )
@@ -80,7 +80,7 @@ extension CacheCase {
                 .optional,
                 "5.3",
                 "Expires in the future is a lifetime",
-                [.picture(1, "Expires: \(date(600))")],
+                [.image(1, "Expires: \(date(600))")],
                 .fetches(1),
                 .reuses(1, after: 599)
             ),
@@ -88,7 +88,7 @@ extension CacheCase {
                 .required,
                 "4.2.1",
                 "the lifetime is Expires minus Date, by the origin's clock",
-                [.picture(1, "Date: \(date(3_600))", "Expires: \(date(3_700))"), .picture(2)],
+                [.image(1, "Date: \(date(3_600))", "Expires: \(date(3_700))"), .image(2)],
                 .fetches(1),
                 .reuses(1, after: 99),
                 .fetches(2, after: 1)
@@ -97,7 +97,7 @@ extension CacheCase {
                 .required,
                 "5.3",
                 "Expires at Date is stale at once",
-                [.picture(1, "Date: \(date(0))", "Expires: \(date(0))"), .picture(2)],
+                [.image(1, "Date: \(date(0))", "Expires: \(date(0))"), .image(2)],
                 .fetches(1),
                 .fetches(2)
             ),
@@ -105,7 +105,7 @@ extension CacheCase {
                 .required,
                 "5.3",
                 "max-age=0 wins over Expires in the future",
-                [.picture(1, "Cache-Control: max-age=0", "Expires: \(date(600))"), .picture(2)],
+                [.image(1, "Cache-Control: max-age=0", "Expires: \(date(600))"), .image(2)],
                 .fetches(1),
                 .fetches(2)
             ),
@@ -113,7 +113,7 @@ extension CacheCase {
                 .optional,
                 "5.3",
                 "max-age wins over Expires in the past",
-                [.picture(1, "Cache-Control: max-age=600", "Expires: \(date(-600))")],
+                [.image(1, "Cache-Control: max-age=600", "Expires: \(date(-600))")],
                 .fetches(1),
                 .reuses(1, after: 599)
             ),
@@ -121,7 +121,7 @@ extension CacheCase {
                 .required,
                 "5.2.2.10",
                 "s-maxage is for shared caches and lengthens nothing here",
-                [.picture(1, "Cache-Control: s-maxage=600, max-age=0"), .picture(2)],
+                [.image(1, "Cache-Control: s-maxage=600, max-age=0"), .image(2)],
                 .fetches(1),
                 .fetches(2)
             ),
@@ -129,7 +129,7 @@ extension CacheCase {
                 .optional,
                 "5.2.2.10",
                 "s-maxage is for shared caches and shortens nothing here",
-                [.picture(1, "Cache-Control: s-maxage=0, max-age=600")],
+                [.image(1, "Cache-Control: s-maxage=0, max-age=600")],
                 .fetches(1),
                 .reuses(1, after: 599)
             ),
@@ -137,7 +137,7 @@ extension CacheCase {
                 .optional,
                 "RFC 9110 5.6.7",
                 "Expires in the form of RFC 850 is a date",
-                [.picture(1, "Expires: Thursday, 01-Jan-26 00:10:00 GMT")],
+                [.image(1, "Expires: Thursday, 01-Jan-26 00:10:00 GMT")],
                 .fetches(1),
                 .reuses(1, after: 599)
             ),
@@ -145,7 +145,7 @@ extension CacheCase {
                 .optional,
                 "RFC 9110 5.6.7",
                 "Expires in the form of asctime is a date",
-                [.picture(1, "Expires: Thu Jan  1 00:10:00 2026")],
+                [.image(1, "Expires: Thu Jan  1 00:10:00 2026")],
                 .fetches(1),
                 .reuses(1, after: 599)
             ),
@@ -155,7 +155,7 @@ extension CacheCase {
                 .required,
                 "5.3",
                 "Expires: \($0) is in the past",
-                [.picture(1, "Expires: \($0)", "Last-Modified: \(date(-864_000))"), .picture(2)],
+                [.image(1, "Expires: \($0)", "Last-Modified: \(date(-864_000))"), .image(2)],
                 .fetches(1),
                 .asks("If-Modified-Since: \(date(-864_000))", gives: 2)
             )
@@ -166,7 +166,7 @@ extension CacheCase {
             .optional,
             "4.2.2",
             "a tenth of the time since Last-Modified is a lifetime where there is no other",
-            [.picture(1, "Last-Modified: \(date(-6_000))"), .picture(2)],
+            [.image(1, "Last-Modified: \(date(-6_000))"), .image(2)],
             .fetches(1),
             .reuses(1, after: 599),
             .asks("If-Modified-Since: \(date(-6_000))", gives: 2, after: 1)
@@ -175,7 +175,7 @@ extension CacheCase {
             .required,
             "4.2.2",
             "a lifetime is not guessed where one is given",
-            [.picture(1, "Cache-Control: max-age=0", "Last-Modified: \(date(-864_000))"), .picture(2)],
+            [.image(1, "Cache-Control: max-age=0", "Last-Modified: \(date(-864_000))"), .image(2)],
             .fetches(1),
             .asks("If-Modified-Since: \(date(-864_000))", gives: 2)
         ),
@@ -183,7 +183,7 @@ extension CacheCase {
             .optional,
             "4.2.2",
             "a guessed lifetime is a week at most",
-            [.picture(1, "Last-Modified: \(date(-864_000_000))"), .picture(2)],
+            [.image(1, "Last-Modified: \(date(-864_000_000))"), .image(2)],
             .fetches(1),
             .reuses(1, after: 604_799),
             .asks("If-Modified-Since: \(date(-864_000_000))", gives: 2, after: 1)
@@ -192,7 +192,7 @@ extension CacheCase {
             .optional,
             "4.2.2",
             "Last-Modified in the future is no ground for a lifetime, and no validator",
-            [.picture(1, "Last-Modified: \(date(6_000))"), .picture(2)],
+            [.image(1, "Last-Modified: \(date(6_000))"), .image(2)],
             .fetches(1),
             .fetches(2)
         ),
@@ -200,7 +200,7 @@ extension CacheCase {
             .optional,
             "4.2.2",
             "a response that says nothing is stale at once",
-            [.picture(1), .picture(2)],
+            [.image(1), .image(2)],
             .fetches(1),
             .fetches(2)
         ),
@@ -208,7 +208,7 @@ extension CacheCase {
             .optional,
             "5.4",
             "Pragma: no-cache counts where there is no Cache-Control",
-            [.picture(1, "Pragma: no-cache", "Expires: \(date(600))"), .picture(2)],
+            [.image(1, "Pragma: no-cache", "Expires: \(date(600))"), .image(2)],
             .fetches(1),
             .fetches(2)
         ),
@@ -216,7 +216,7 @@ extension CacheCase {
             .optional,
             "5.4",
             "Pragma: no-cache does not count beside Cache-Control",
-            [.picture(1, "Pragma: no-cache", "Cache-Control: max-age=600")],
+            [.image(1, "Pragma: no-cache", "Cache-Control: max-age=600")],
             .fetches(1),
             .reuses(1, after: 599)
         ),
@@ -229,7 +229,7 @@ extension CacheCase {
                 .required,
                 "4.2.3",
                 "Age counts from the lifetime",
-                [.picture(1, "Cache-Control: max-age=600", "Age: 500"), .picture(2)],
+                [.image(1, "Cache-Control: max-age=600", "Age: 500"), .image(2)],
                 .fetches(1),
                 .reuses(1, after: 99),
                 .fetches(2, after: 1)
@@ -238,7 +238,7 @@ extension CacheCase {
                 .required,
                 "4.2.3",
                 "Age beyond the lifetime is stale at once",
-                [.picture(1, "Cache-Control: max-age=600", "Age: 601"), .picture(2)],
+                [.image(1, "Cache-Control: max-age=600", "Age: 601"), .image(2)],
                 .fetches(1),
                 .fetches(2)
             ),
@@ -246,7 +246,7 @@ extension CacheCase {
                 .required,
                 "4.2.3",
                 "Age counts from Expires too",
-                [.picture(1, "Expires: \(date(600))", "Date: \(date(0))", "Age: 600"), .picture(2)],
+                [.image(1, "Expires: \(date(600))", "Date: \(date(0))", "Age: 600"), .image(2)],
                 .fetches(1),
                 .fetches(2)
             ),
@@ -254,7 +254,7 @@ extension CacheCase {
                 .required,
                 "1.2.2",
                 "an Age that overflows is stale at once",
-                [.picture(1, "Cache-Control: max-age=600", "Age: 99999999999999999999"), .picture(2)],
+                [.image(1, "Cache-Control: max-age=600", "Age: 99999999999999999999"), .image(2)],
                 .fetches(1),
                 .fetches(2)
             ),
@@ -262,7 +262,7 @@ extension CacheCase {
                 .optional,
                 "5.1",
                 "of several ages the first counts",
-                [.picture(1, "Cache-Control: max-age=600", "Age: 600, 0", "Age: 0"), .picture(2)],
+                [.image(1, "Cache-Control: max-age=600", "Age: 600, 0", "Age: 0"), .image(2)],
                 .fetches(1),
                 .fetches(2)
             ),
@@ -270,7 +270,7 @@ extension CacheCase {
                 .required,
                 "4.2.3",
                 "Date in the past makes a response as old as that",
-                [.picture(1, "Cache-Control: max-age=600", "Date: \(date(-500))"), .picture(2)],
+                [.image(1, "Cache-Control: max-age=600", "Date: \(date(-500))"), .image(2)],
                 .fetches(1),
                 .reuses(1, after: 99),
                 .fetches(2, after: 1)
@@ -279,7 +279,7 @@ extension CacheCase {
                 .required,
                 "4.2.3",
                 "Date in the future makes a response no younger",
-                [.picture(1, "Cache-Control: max-age=600", "Date: \(date(500))"), .picture(2)],
+                [.image(1, "Cache-Control: max-age=600", "Date: \(date(500))"), .image(2)],
                 .fetches(1),
                 .fetches(2, after: 600)
             ),
@@ -287,7 +287,7 @@ extension CacheCase {
                 .required,
                 "4.2.3",
                 "of Age and Date the older counts",
-                [.picture(1, "Cache-Control: max-age=600", "Date: \(date(-100))", "Age: 500"), .picture(2)],
+                [.image(1, "Cache-Control: max-age=600", "Date: \(date(-100))", "Age: 500"), .image(2)],
                 .fetches(1),
                 .reuses(1, after: 99),
                 .fetches(2, after: 1)
@@ -296,7 +296,7 @@ extension CacheCase {
                 .optional,
                 "RFC 9110 6.6.1",
                 "a Date that cannot be read counts as the time of arrival",
-                [.picture(1, "Cache-Control: max-age=600", "Date: today")],
+                [.image(1, "Cache-Control: max-age=600", "Date: today")],
                 .fetches(1),
                 .reuses(1, after: 599)
             ),
@@ -306,7 +306,7 @@ extension CacheCase {
                 .optional,
                 "5.1",
                 "Age: \(value) is ignored",
-                [.picture(1, "Cache-Control: max-age=600", "Age: \(value)")],
+                [.image(1, "Cache-Control: max-age=600", "Age: \(value)")],
                 .fetches(1),
                 .reuses(1, after: 599)
             )

@@ -8,7 +8,7 @@ extension CacheCase {
             "5.2.2.4",
             "no-cache asks before each use",
             [
-                .picture(1, "Cache-Control: no-cache, max-age=600", "ETag: \"a\""), .confirmed("ETag: \"a\""),
+                .image(1, "Cache-Control: no-cache, max-age=600", "ETag: \"a\""), .confirmed("ETag: \"a\""),
                 .confirmed("ETag: \"a\""),
             ],
             .fetches(1),
@@ -19,7 +19,7 @@ extension CacheCase {
             .required,
             "5.2.2.4",
             "no-cache without a validator is fetched again",
-            [.picture(1, "Cache-Control: NO-cache", "Expires: \(date(600))"), .picture(2)],
+            [.image(1, "Cache-Control: NO-cache", "Expires: \(date(600))"), .image(2)],
             .fetches(1),
             .fetches(2)
         ),
@@ -27,7 +27,7 @@ extension CacheCase {
             .optional,
             "5.2.2.4",
             "no-cache for some fields leaves the rest reusable",
-            [.picture(1, "Cache-Control: no-cache=\"Set-Cookie\", max-age=600", "Set-Cookie: a=b")],
+            [.image(1, "Cache-Control: no-cache=\"Set-Cookie\", max-age=600", "Set-Cookie: a=b")],
             .fetches(1),
             .reuses(1, after: 599)
         ),
@@ -35,7 +35,7 @@ extension CacheCase {
             .required,
             "5.2.2.4",
             "no-cache is not served while the origin is away",
-            [.picture(1, "Cache-Control: no-cache, max-age=600", "ETag: \"a\"")],
+            [.image(1, "Cache-Control: no-cache, max-age=600", "ETag: \"a\"")],
             .fetches(1),
             .triesInVain(giving: nil)
         ),
@@ -43,7 +43,7 @@ extension CacheCase {
             .required,
             "5.2.2.2",
             "must-revalidate is not served stale while the origin is away",
-            [.picture(1, "Cache-Control: max-age=600, must-revalidate", "ETag: \"a\"")],
+            [.image(1, "Cache-Control: max-age=600, must-revalidate", "ETag: \"a\"")],
             .fetches(1),
             .triesInVain(giving: nil, after: 600)
         ),
@@ -51,7 +51,7 @@ extension CacheCase {
             .required,
             "5.2.2.2",
             "must-revalidate is not served stale without a request either",
-            [.picture(1, "Cache-Control: max-age=600, must-revalidate")],
+            [.image(1, "Cache-Control: max-age=600, must-revalidate")],
             .fetches(1),
             .reuses(1, after: 599).reading(.offline),
             CacheRead(wait: 1, policy: .offline, gives: nil, requests: [])
@@ -60,7 +60,7 @@ extension CacheCase {
             .optional,
             "5.2.2.2",
             "must-revalidate is reused while it is fresh",
-            [.picture(1, "Cache-Control: max-age=600, must-revalidate")],
+            [.image(1, "Cache-Control: max-age=600, must-revalidate")],
             .fetches(1),
             .reuses(1, after: 599)
         ),
@@ -68,7 +68,7 @@ extension CacheCase {
             .optional,
             "4.2.4",
             "a stale response is served while the origin is away",
-            [.picture(1, "Cache-Control: max-age=600", "ETag: \"a\"")],
+            [.image(1, "Cache-Control: max-age=600", "ETag: \"a\"")],
             .fetches(1),
             .triesInVain(giving: 1, after: 600)
         ),
@@ -76,7 +76,7 @@ extension CacheCase {
             .optional,
             "5.2.2.8",
             "proxy-revalidate is for shared caches",
-            [.picture(1, "Cache-Control: max-age=600, proxy-revalidate, s-maxage=0", "ETag: \"a\"")],
+            [.image(1, "Cache-Control: max-age=600, proxy-revalidate, s-maxage=0", "ETag: \"a\"")],
             .fetches(1),
             .triesInVain(giving: 1, after: 600)
         ),
@@ -84,7 +84,7 @@ extension CacheCase {
             .optional,
             "4.3.3",
             "an error of the origin is passed on where nothing permits the stale response",
-            [.picture(1, "Cache-Control: max-age=600", "ETag: \"a\""), .bare(503), .confirmed("ETag: \"a\"")],
+            [.image(1, "Cache-Control: max-age=600", "ETag: \"a\""), .bare(503), .confirmed("ETag: \"a\"")],
             .fetches(1),
             .asks("If-None-Match: \"a\"", gives: nil, after: 600),
             .asks("If-None-Match: \"a\"", gives: 1)
@@ -93,7 +93,7 @@ extension CacheCase {
             .required,
             "4.3.3",
             "another final response takes the place of the stored one",
-            [.picture(1, "Cache-Control: max-age=600, stale-if-error=600", "ETag: \"a\""), .bare(404)],
+            [.image(1, "Cache-Control: max-age=600, stale-if-error=600", "ETag: \"a\""), .bare(404)],
             .fetches(1),
             .asks("If-None-Match: \"a\"", gives: nil, after: 600)
         ),
@@ -101,7 +101,7 @@ extension CacheCase {
             .optional,
             "RFC 5861 4",
             "stale-if-error permits the stale response after an error",
-            [.picture(1, "Cache-Control: max-age=600, stale-if-error=60", "ETag: \"a\""), .bare(503)],
+            [.image(1, "Cache-Control: max-age=600, stale-if-error=60", "ETag: \"a\""), .bare(503)],
             .fetches(1),
             .asks("If-None-Match: \"a\"", gives: 1, after: 659)
         ),
@@ -109,7 +109,7 @@ extension CacheCase {
             .optional,
             "RFC 5861 4",
             "stale-if-error ends after its seconds",
-            [.picture(1, "Cache-Control: max-age=600, stale-if-error=60", "ETag: \"a\""), .bare(503)],
+            [.image(1, "Cache-Control: max-age=600, stale-if-error=60", "ETag: \"a\""), .bare(503)],
             .fetches(1),
             .asks("If-None-Match: \"a\"", gives: nil, after: 660)
         ),
@@ -118,7 +118,7 @@ extension CacheCase {
             "5.2.2.2",
             "must-revalidate wins over stale-if-error",
             [
-                .picture(1, "Cache-Control: max-age=600, stale-if-error=60, must-revalidate", "ETag: \"a\""),
+                .image(1, "Cache-Control: max-age=600, stale-if-error=60, must-revalidate", "ETag: \"a\""),
                 .bare(500),
             ],
             .fetches(1),
@@ -129,8 +129,8 @@ extension CacheCase {
             "RFC 5861 3",
             "stale-while-revalidate is ignored: a stale response is revalidated first",
             [
-                .picture(1, "Cache-Control: max-age=600, stale-while-revalidate=600", "ETag: \"a\""),
-                .picture(2, "Cache-Control: max-age=600"),
+                .image(1, "Cache-Control: max-age=600, stale-while-revalidate=600", "ETag: \"a\""),
+                .image(2, "Cache-Control: max-age=600"),
             ],
             .fetches(1),
             .asks("If-None-Match: \"a\"", gives: 2, after: 601)
@@ -139,7 +139,7 @@ extension CacheCase {
             .required,
             "RFC 8246 2",
             "immutable holds no longer than the lifetime",
-            [.picture(1, "Cache-Control: max-age=600, immutable", "ETag: \"a\""), .picture(2)],
+            [.image(1, "Cache-Control: max-age=600, immutable", "ETag: \"a\""), .image(2)],
             .fetches(1),
             .reuses(1, after: 599),
             .asks("If-None-Match: \"a\"", gives: 2, after: 1)
@@ -152,7 +152,7 @@ extension CacheCase {
             .optional,
             "4.1",
             "a response is reused where the fields of Vary say the same",
-            [.picture(1, "Cache-Control: max-age=600", "Vary: Accept-Language, Accept-Encoding")],
+            [.image(1, "Cache-Control: max-age=600", "Vary: Accept-Language, Accept-Encoding")],
             .fetches(1, adding: [("Accept-Language", "de")]),
             .reuses(1, after: 599, adding: [("Accept-Language", "de")])
         ),
@@ -160,7 +160,7 @@ extension CacheCase {
             .required,
             "4.1",
             "a response is not reused where a field of Vary says something else",
-            [.picture(1, "Cache-Control: max-age=600", "Vary: Accept-Language"), .picture(2)],
+            [.image(1, "Cache-Control: max-age=600", "Vary: Accept-Language"), .image(2)],
             .fetches(1, adding: [("Accept-Language", "de")]),
             .fetches(2, adding: [("Accept-Language", "fr")])
         ),
@@ -168,7 +168,7 @@ extension CacheCase {
             .required,
             "4.1",
             "a field of Vary that is missing matches only where it is missing again",
-            [.picture(1, "Cache-Control: max-age=600", "Vary: Accept-Language"), .picture(2)],
+            [.image(1, "Cache-Control: max-age=600", "Vary: Accept-Language"), .image(2)],
             .fetches(1),
             .fetches(2, adding: [("Accept-Language", "de")])
         ),
@@ -176,7 +176,7 @@ extension CacheCase {
             .required,
             "4.1",
             "a field of Vary that is there matches only where it is there again",
-            [.picture(1, "Cache-Control: max-age=600", "Vary: accept-LANGUAGE"), .picture(2)],
+            [.image(1, "Cache-Control: max-age=600", "Vary: accept-LANGUAGE"), .image(2)],
             .fetches(1, adding: [("Accept-Language", "de")]),
             .fetches(2)
         ),
@@ -184,7 +184,7 @@ extension CacheCase {
             .required,
             "4.1",
             "all lines of Vary count",
-            [.picture(1, "Cache-Control: max-age=600", "Vary: Accept", "Vary: Origin,Accept-Language"), .picture(2)],
+            [.image(1, "Cache-Control: max-age=600", "Vary: Accept", "Vary: Origin,Accept-Language"), .image(2)],
             .fetches(1, adding: [("Accept-Language", "de")]),
             .fetches(2, adding: [("Accept-Language", "fr")])
         ),
@@ -192,7 +192,7 @@ extension CacheCase {
             .required,
             "4.1",
             "a field of Vary with a secret is not known to say the same",
-            [.picture(1, "Cache-Control: max-age=600", "Vary: Authorization"), .picture(2)],
+            [.image(1, "Cache-Control: max-age=600", "Vary: Authorization"), .image(2)],
             .fetches(1, adding: [("Authorization", "Bearer 1")]),
             .fetches(2, adding: [("Authorization", "Bearer 2")])
         ),
@@ -200,7 +200,7 @@ extension CacheCase {
             .optional,
             "4.1",
             "a field that Vary does not name may change",
-            [.picture(1, "Cache-Control: max-age=600", "Vary: Accept")],
+            [.image(1, "Cache-Control: max-age=600", "Vary: Accept")],
             .fetches(1, adding: [("Accept-Language", "de")]),
             .reuses(1, after: 599, adding: [("Accept-Language", "fr")])
         ),
@@ -208,7 +208,7 @@ extension CacheCase {
             .required,
             "4.1",
             "Vary: * matches no request",
-            [.picture(1, "Cache-Control: max-age=600", "Vary: *"), .picture(2)],
+            [.image(1, "Cache-Control: max-age=600", "Vary: *"), .image(2)],
             .fetches(1),
             .fetches(2)
         ),
@@ -216,7 +216,7 @@ extension CacheCase {
             .required,
             "4.1",
             "Vary: * counts among other names and in a second line",
-            [.picture(1, "Cache-Control: max-age=600", "Vary: Accept", "Vary: Origin, *"), .picture(2)],
+            [.image(1, "Cache-Control: max-age=600", "Vary: Accept", "Vary: Origin, *"), .image(2)],
             .fetches(1),
             .fetches(2)
         ),
@@ -225,8 +225,8 @@ extension CacheCase {
             "3.2",
             "Vary of a 304 counts from then on",
             [
-                .picture(1, "Cache-Control: max-age=600", "ETag: \"a\""),
-                .confirmed("ETag: \"a\"", "Vary: Accept-Language"), .picture(2),
+                .image(1, "Cache-Control: max-age=600", "ETag: \"a\""),
+                .confirmed("ETag: \"a\"", "Vary: Accept-Language"), .image(2),
             ],
             .fetches(1),
             .asks("If-None-Match: \"a\"", gives: 1, after: 600),

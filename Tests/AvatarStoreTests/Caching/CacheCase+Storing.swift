@@ -7,7 +7,7 @@ extension CacheCase {
             .optional,
             "3",
             "a 200 with a lifetime is stored and reused",
-            [.picture(1, "Cache-Control: max-age=600")],
+            [.image(1, "Cache-Control: max-age=600")],
             .fetches(1),
             .reuses(1, after: 599)
         ),
@@ -15,7 +15,7 @@ extension CacheCase {
             .optional,
             "3",
             "a 203 with a lifetime is stored and reused",
-            [.picture(1, "Cache-Control: max-age=600", status: 203)],
+            [.image(1, "Cache-Control: max-age=600", status: 203)],
             .fetches(1),
             .reuses(1, after: 599)
         ),
@@ -23,7 +23,7 @@ extension CacheCase {
             .required,
             "5.2.2.5",
             "no-store is not stored, even with a lifetime and validators",
-            [.picture(1, "Cache-Control: no-store, max-age=600", "ETag: \"a\""), .picture(2)],
+            [.image(1, "Cache-Control: no-store, max-age=600", "ETag: \"a\""), .image(2)],
             .fetches(1),
             .fetches(2)
         ),
@@ -31,7 +31,7 @@ extension CacheCase {
             .required,
             "5.2.2.5",
             "no-store counts in upper case",
-            [.picture(1, "Cache-Control: max-age=600, No-STORE"), .picture(2)],
+            [.image(1, "Cache-Control: max-age=600, No-STORE"), .image(2)],
             .fetches(1),
             .fetches(2)
         ),
@@ -39,7 +39,7 @@ extension CacheCase {
             .required,
             "5.2.2.5",
             "no-store counts in a second line",
-            [.picture(1, "Cache-Control: max-age=600", "cache-control: no-store"), .picture(2)],
+            [.image(1, "Cache-Control: max-age=600", "cache-control: no-store"), .image(2)],
             .fetches(1),
             .fetches(2)
         ),
@@ -47,7 +47,7 @@ extension CacheCase {
             .required,
             "5.2.2.5",
             "no-store counts beside directives that are not known",
-            [.picture(1, "Cache-Control: x=\"a, b\", max-age=600,, no-store , y"), .picture(2)],
+            [.image(1, "Cache-Control: x=\"a, b\", max-age=600,, no-store , y"), .image(2)],
             .fetches(1),
             .fetches(2)
         ),
@@ -55,7 +55,7 @@ extension CacheCase {
             .required,
             "5.2.2.5",
             "no-store counts although it has an argument",
-            [.picture(1, "Cache-Control: max-age=600, no-store=1"), .picture(2)],
+            [.image(1, "Cache-Control: max-age=600, no-store=1"), .image(2)],
             .fetches(1),
             .fetches(2)
         ),
@@ -63,7 +63,7 @@ extension CacheCase {
             .optional,
             "5.2",
             "no-store within a quoted argument is no directive",
-            [.picture(1, "Cache-Control: community=\"x, no-store\", max-age=600")],
+            [.image(1, "Cache-Control: community=\"x, no-store\", max-age=600")],
             .fetches(1),
             .reuses(1, after: 599)
         ),
@@ -72,8 +72,8 @@ extension CacheCase {
             "5.2.2.5",
             "no-store does not replace what is stored, and is used for its own request",
             [
-                .picture(1, "Cache-Control: max-age=600", "ETag: \"a\""),
-                .picture(2, "Cache-Control: no-store", "ETag: \"b\""), .confirmed("ETag: \"a\""),
+                .image(1, "Cache-Control: max-age=600", "ETag: \"a\""),
+                .image(2, "Cache-Control: no-store", "ETag: \"b\""), .confirmed("ETag: \"a\""),
             ],
             .fetches(1),
             .asks("If-None-Match: \"a\"", gives: 2, after: 600),
@@ -83,7 +83,7 @@ extension CacheCase {
             .optional,
             "5.2.2.3",
             "must-understand beside no-store lets a 200 be stored",
-            [.picture(1, "Cache-Control: must-understand, no-store, max-age=600")],
+            [.image(1, "Cache-Control: must-understand, no-store, max-age=600")],
             .fetches(1),
             .reuses(1, after: 599)
         ),
@@ -91,7 +91,7 @@ extension CacheCase {
             .optional,
             "5.2.2.7",
             "private is stored by a private cache",
-            [.picture(1, "Cache-Control: private, max-age=600")],
+            [.image(1, "Cache-Control: private, max-age=600")],
             .fetches(1),
             .reuses(1, after: 599)
         ),
@@ -99,7 +99,7 @@ extension CacheCase {
             .optional,
             "5.2.2.7",
             "private for some fields is stored by a private cache",
-            [.picture(1, "Cache-Control: private=\"set-cookie\", max-age=600")],
+            [.image(1, "Cache-Control: private=\"set-cookie\", max-age=600")],
             .fetches(1),
             .reuses(1, after: 599)
         ),
@@ -107,7 +107,7 @@ extension CacheCase {
             .optional,
             "3.5",
             "a private cache stores the response to a request with Authorization",
-            [.picture(1, "Cache-Control: max-age=600")],
+            [.image(1, "Cache-Control: max-age=600")],
             .fetches(1, adding: [("Authorization", "Bearer 1")]),
             .reuses(1, after: 599, adding: [("Authorization", "Bearer 1")])
         ),
@@ -115,7 +115,7 @@ extension CacheCase {
             .optional,
             "7.3",
             "Set-Cookie forbids nothing",
-            [.picture(1, "Cache-Control: max-age=600", "Set-Cookie: a=b")],
+            [.image(1, "Cache-Control: max-age=600", "Set-Cookie: a=b")],
             .fetches(1),
             .reuses(1, after: 599)
         ),
@@ -144,7 +144,7 @@ extension CacheCase {
                     1,
                     head: ["HTTP/1.1 200 OK", "Cache-Control: max-age=0"],
                     trailers: ["Cache-Control: max-age=600"]
-                ), .picture(2),
+                ), .image(2),
             ],
             .fetches(1),
             .fetches(2)
@@ -157,7 +157,7 @@ extension CacheCase {
             .required,
             "3.3",
             "an incomplete response is not served",
-            [.half(1, "Cache-Control: max-age=600"), .picture(2)],
+            [.half(1, "Cache-Control: max-age=600"), .image(2)],
             .fetches(nil),
             .fetches(2)
         ),
@@ -173,7 +173,7 @@ extension CacheCase {
             .required,
             "3.4",
             "parts with different tags are not combined",
-            [.half(1, "ETag: \"a\""), .rest(2, "ETag: \"b\""), .picture(2)],
+            [.half(1, "ETag: \"a\""), .rest(2, "ETag: \"b\""), .image(2)],
             .fetches(nil),
             .asks("If-Range: \"a\", Range", "", gives: 2)
         ),
@@ -181,7 +181,7 @@ extension CacheCase {
             .required,
             "3.4",
             "parts with a weak tag are not combined",
-            [.half(1, "ETag: W/\"a\""), .picture(1)],
+            [.half(1, "ETag: W/\"a\""), .image(1)],
             .fetches(nil),
             .fetches(1)
         ),
@@ -189,7 +189,7 @@ extension CacheCase {
             .required,
             "5.2.2.5",
             "no part of a no-store response is kept",
-            [.half(1, "Cache-Control: no-store", "ETag: \"a\""), .picture(1)],
+            [.half(1, "Cache-Control: no-store", "ETag: \"a\""), .image(1)],
             .fetches(nil),
             .fetches(1)
         ),
@@ -197,7 +197,7 @@ extension CacheCase {
             .required,
             "3.3",
             "a part that was not asked for is not served as the whole",
-            [.rest(1, "Cache-Control: max-age=600", "ETag: \"a\""), .picture(2)],
+            [.rest(1, "Cache-Control: max-age=600", "ETag: \"a\""), .image(2)],
             .fetches(nil),
             .fetches(2)
         ),

@@ -10,7 +10,7 @@ extension CacheCase {
                 .required,
                 "4.3.1",
                 "the tag \($0) is sent back as it came",
-                [.picture(1, "Cache-Control: max-age=0", "ETag: \($0)"), .picture(2)],
+                [.image(1, "Cache-Control: max-age=0", "ETag: \($0)"), .image(2)],
                 .fetches(1),
                 .asks("If-None-Match: \($0)", gives: 2)
             )
@@ -19,7 +19,7 @@ extension CacheCase {
                 .required,
                 "4.3.1",
                 "both validators are sent where there are both",
-                [.picture(1, "Cache-Control: no-cache", "ETag: \"a\"", "Last-Modified: \(yesterday)"), .picture(2)],
+                [.image(1, "Cache-Control: no-cache", "ETag: \"a\"", "Last-Modified: \(yesterday)"), .image(2)],
                 .fetches(1),
                 .asks("If-None-Match: \"a\", If-Modified-Since: \(yesterday)", gives: 2)
             ),
@@ -27,7 +27,7 @@ extension CacheCase {
                 .required,
                 "4.3.1",
                 "a date in an obsolete form is sent back as it came",
-                [.picture(1, "Cache-Control: no-cache", "Last-Modified: Sunday, 06-Nov-94 08:49:37 GMT"), .picture(2)],
+                [.image(1, "Cache-Control: no-cache", "Last-Modified: Sunday, 06-Nov-94 08:49:37 GMT"), .image(2)],
                 .fetches(1),
                 .asks("If-Modified-Since: Sunday, 06-Nov-94 08:49:37 GMT", gives: 2)
             ),
@@ -36,8 +36,8 @@ extension CacheCase {
                 "4.3.3",
                 "a 200 takes the place of the stored response, with its validators and its lifetime",
                 [
-                    .picture(1, "Cache-Control: max-age=0", "ETag: \"a\"", "Last-Modified: \(yesterday)"),
-                    .picture(2, "Cache-Control: max-age=600", "ETag: \"b\""), .confirmed("ETag: \"b\""),
+                    .image(1, "Cache-Control: max-age=0", "ETag: \"a\"", "Last-Modified: \(yesterday)"),
+                    .image(2, "Cache-Control: max-age=600", "ETag: \"b\""), .confirmed("ETag: \"b\""),
                 ],
                 .fetches(1),
                 .asks("If-None-Match: \"a\", If-Modified-Since: \(yesterday)", gives: 2),
@@ -48,7 +48,7 @@ extension CacheCase {
                 .required,
                 "5.2.1.4",
                 "a reload is unconditional although the stored response is fresh",
-                [.picture(1, "Cache-Control: max-age=600", "ETag: \"a\""), .picture(2, "Cache-Control: max-age=600")],
+                [.image(1, "Cache-Control: max-age=600", "ETag: \"a\""), .image(2, "Cache-Control: max-age=600")],
                 .fetches(1),
                 .fetches(2).reading(.reload),
                 .reuses(2, after: 599)
@@ -57,7 +57,7 @@ extension CacheCase {
                 .optional,
                 "5.2.1.7",
                 "an offline read sends no request and gives what is fresh",
-                [.picture(1, "Cache-Control: max-age=600")],
+                [.image(1, "Cache-Control: max-age=600")],
                 .fetches(1),
                 .reuses(1, after: 599).reading(.offline)
             ),
@@ -70,7 +70,7 @@ extension CacheCase {
                 .required,
                 "4.3.4",
                 "a 304 with the same strong tag makes the stored response fresh again",
-                [.picture(1, "Cache-Control: max-age=600", "ETag: \"a\""), .confirmed("ETag: \"a\"")],
+                [.image(1, "Cache-Control: max-age=600", "ETag: \"a\""), .confirmed("ETag: \"a\"")],
                 .fetches(1),
                 .asks("If-None-Match: \"a\"", gives: 1, after: 600),
                 .reuses(1, after: 599)
@@ -79,7 +79,7 @@ extension CacheCase {
                 .optional,
                 "4.3.4",
                 "a 304 with the same weak tag makes the stored response fresh again",
-                [.picture(1, "Cache-Control: max-age=600", "ETag: W/\"a\""), .confirmed("ETag: W/\"a\"")],
+                [.image(1, "Cache-Control: max-age=600", "ETag: W/\"a\""), .confirmed("ETag: W/\"a\"")],
                 .fetches(1),
                 .asks("If-None-Match: W/\"a\"", gives: 1, after: 600),
                 .reuses(1, after: 599)
@@ -89,7 +89,7 @@ extension CacheCase {
                 "4.3.4",
                 "a 304 with the same date makes the stored response fresh again",
                 [
-                    .picture(1, "Cache-Control: max-age=600", "Last-Modified: \(yesterday)"),
+                    .image(1, "Cache-Control: max-age=600", "Last-Modified: \(yesterday)"),
                     .confirmed("Last-Modified: \(yesterday)"),
                 ],
                 .fetches(1),
@@ -101,7 +101,7 @@ extension CacheCase {
                 "4.3.4",
                 "a 304 with another strong tag is not about the stored response",
                 [
-                    .picture(1, "Cache-Control: max-age=600", "ETag: \"a\""), .confirmed("ETag: \"b\""), .picture(2),
+                    .image(1, "Cache-Control: max-age=600", "ETag: \"a\""), .confirmed("ETag: \"b\""), .image(2),
                 ],
                 .fetches(1),
                 .asks("If-None-Match: \"a\"", "", gives: 2, after: 600)
@@ -111,7 +111,7 @@ extension CacheCase {
                 "4.3.4",
                 "a strong tag in a 304 is not the weak one that is stored",
                 [
-                    .picture(1, "Cache-Control: max-age=600", "ETag: W/\"a\""), .confirmed("ETag: \"a\""), .picture(2),
+                    .image(1, "Cache-Control: max-age=600", "ETag: W/\"a\""), .confirmed("ETag: \"a\""), .image(2),
                 ],
                 .fetches(1),
                 .asks("If-None-Match: W/\"a\"", "", gives: 2, after: 600)
@@ -121,8 +121,8 @@ extension CacheCase {
                 "4.3.4",
                 "a date does not outweigh another strong tag in a 304",
                 [
-                    .picture(1, "Cache-Control: max-age=600", "ETag: \"a\"", "Last-Modified: \(yesterday)"),
-                    .confirmed("ETag: \"b\"", "Last-Modified: \(yesterday)"), .picture(2),
+                    .image(1, "Cache-Control: max-age=600", "ETag: \"a\"", "Last-Modified: \(yesterday)"),
+                    .confirmed("ETag: \"b\"", "Last-Modified: \(yesterday)"), .image(2),
                 ],
                 .fetches(1),
                 .asks("If-None-Match: \"a\", If-Modified-Since: \(yesterday)", "", gives: 2, after: 600)
@@ -132,8 +132,8 @@ extension CacheCase {
                 "4.3.4",
                 "a 304 with another date alone is not about the stored response",
                 [
-                    .picture(1, "Cache-Control: max-age=600", "Last-Modified: \(yesterday)"),
-                    .confirmed("Last-Modified: \(date(-60))"), .picture(2),
+                    .image(1, "Cache-Control: max-age=600", "Last-Modified: \(yesterday)"),
+                    .confirmed("Last-Modified: \(date(-60))"), .image(2),
                 ],
                 .fetches(1),
                 .asks("If-Modified-Since: \(yesterday)", "", gives: 2, after: 600)
@@ -143,8 +143,8 @@ extension CacheCase {
                 "3.2",
                 "the lifetime of a 304 takes the place of the stored one",
                 [
-                    .picture(1, "Cache-Control: max-age=600", "ETag: \"a\""),
-                    .confirmed("ETag: \"a\"", "Cache-Control: max-age=5"), .picture(2),
+                    .image(1, "Cache-Control: max-age=600", "ETag: \"a\""),
+                    .confirmed("ETag: \"a\"", "Cache-Control: max-age=5"), .image(2),
                 ],
                 .fetches(1),
                 .asks("If-None-Match: \"a\"", gives: 1, after: 600),
@@ -156,7 +156,7 @@ extension CacheCase {
                 "3.2",
                 "what a 304 forbids is forbidden from then on",
                 [
-                    .picture(1, "Cache-Control: max-age=600", "ETag: \"a\""),
+                    .image(1, "Cache-Control: max-age=600", "ETag: \"a\""),
                     .confirmed("ETag: \"a\"", "Cache-Control: no-cache"),
                 ],
                 .fetches(1),
@@ -168,8 +168,8 @@ extension CacheCase {
                 "3.2",
                 "Expires of a 304 takes the place of the stored one",
                 [
-                    .picture(1, "Expires: \(date(600))", "ETag: \"a\""),
-                    .confirmed("ETag: \"a\"", "Expires: \(date(1_200))"), .picture(2),
+                    .image(1, "Expires: \(date(600))", "ETag: \"a\""),
+                    .confirmed("ETag: \"a\"", "Expires: \(date(1_200))"), .image(2),
                 ],
                 .fetches(1),
                 .asks("If-None-Match: \"a\"", gives: 1, after: 600),
@@ -181,8 +181,8 @@ extension CacheCase {
                 "4.2.3",
                 "Age of a 304 counts",
                 [
-                    .picture(1, "Cache-Control: max-age=600", "ETag: \"a\""), .confirmed("ETag: \"a\"", "Age: 500"),
-                    .picture(2),
+                    .image(1, "Cache-Control: max-age=600", "ETag: \"a\""), .confirmed("ETag: \"a\"", "Age: 500"),
+                    .image(2),
                 ],
                 .fetches(1),
                 .asks("If-None-Match: \"a\"", gives: 1, after: 600),
@@ -194,7 +194,7 @@ extension CacheCase {
                 "4.2.3",
                 "Age and Date of the stored response say nothing of a 304",
                 [
-                    .picture(1, "Cache-Control: max-age=600", "ETag: \"a\"", "Age: 500", "Date: \(date(-400))"),
+                    .image(1, "Cache-Control: max-age=600", "ETag: \"a\"", "Age: 500", "Date: \(date(-400))"),
                     .confirmed("ETag: \"a\""),
                 ],
                 .fetches(1),
@@ -206,7 +206,7 @@ extension CacheCase {
                 "3.2",
                 "what a 304 says of a body is not about the stored one",
                 [
-                    .picture(1, "Cache-Control: max-age=600", "ETag: \"a\"", "Content-Type: image/png"),
+                    .image(1, "Cache-Control: max-age=600", "ETag: \"a\"", "Content-Type: image/png"),
                     .confirmed(
                         "ETag: \"a\"",
                         "Content-Type: text/html",
@@ -224,8 +224,8 @@ extension CacheCase {
                 "3.2",
                 "a date that comes with the same tag is the validator from then on",
                 [
-                    .picture(1, "Cache-Control: max-age=600", "ETag: \"a\"", "Last-Modified: \(yesterday)"),
-                    .confirmed("ETag: \"a\"", "Last-Modified: \(date(-60))"), .picture(2),
+                    .image(1, "Cache-Control: max-age=600", "ETag: \"a\"", "Last-Modified: \(yesterday)"),
+                    .confirmed("ETag: \"a\"", "Last-Modified: \(date(-60))"), .image(2),
                 ],
                 .fetches(1),
                 .asks("If-None-Match: \"a\", If-Modified-Since: \(yesterday)", gives: 1, after: 600),
@@ -239,7 +239,7 @@ extension CacheCase {
             .required,
             "4.3.3",
             "a 304 without a validator confirms the stored tag",
-            [.picture(1, "Cache-Control: max-age=600", "ETag: \"a\""), .confirmed()],
+            [.image(1, "Cache-Control: max-age=600", "ETag: \"a\""), .confirmed()],
             .fetches(1),
             .asks("If-None-Match: \"a\"", gives: 1, after: 600),
             .reuses(1, after: 599)
@@ -248,7 +248,7 @@ extension CacheCase {
             .required,
             "4.3.3",
             "a 304 without a validator confirms the stored date",
-            [.picture(1, "Last-Modified: \(date(-6_000))", "Date: \(date(0))"), .confirmed("Date: \(date(600))")],
+            [.image(1, "Last-Modified: \(date(-6_000))", "Date: \(date(0))"), .confirmed("Date: \(date(600))")],
             .fetches(1),
             .asks("If-Modified-Since: \(date(-6_000))", gives: 1, after: 600),
             .reuses(1, after: 659)
@@ -258,8 +258,8 @@ extension CacheCase {
             "4.3.3",
             "a 304 without a validator confirms tag and date, which stay validators",
             [
-                .picture(1, "Cache-Control: no-cache", "ETag: W/\"a\"", "Last-Modified: \(yesterday)"),
-                .confirmed(), .picture(2),
+                .image(1, "Cache-Control: no-cache", "ETag: W/\"a\"", "Last-Modified: \(yesterday)"),
+                .confirmed(), .image(2),
             ],
             .fetches(1),
             .asks("If-None-Match: W/\"a\", If-Modified-Since: \(yesterday)", gives: 1),
@@ -270,8 +270,8 @@ extension CacheCase {
             "3.2",
             "a 304 without a validator changes the stored fields",
             [
-                .picture(1, "Cache-Control: max-age=600", "ETag: \"a\""), .confirmed("Cache-Control: max-age=5"),
-                .picture(2),
+                .image(1, "Cache-Control: max-age=600", "ETag: \"a\""), .confirmed("Cache-Control: max-age=5"),
+                .image(2),
             ],
             .fetches(1),
             .asks("If-None-Match: \"a\"", gives: 1, after: 600),
@@ -282,7 +282,7 @@ extension CacheCase {
             .optional,
             "4.3.3",
             "a 304 to a request without conditions confirms nothing",
-            [.picture(1, "Cache-Control: max-age=600"), .confirmed(), .picture(2)],
+            [.image(1, "Cache-Control: max-age=600"), .confirmed(), .image(2)],
             .fetches(1),
             .fetches(nil, after: 600),
             .fetches(2)
@@ -291,7 +291,7 @@ extension CacheCase {
             .required,
             "4.3.3",
             "a 304 to a reload confirms nothing",
-            [.picture(1, "Cache-Control: max-age=600", "ETag: \"a\""), .confirmed(), .picture(2)],
+            [.image(1, "Cache-Control: max-age=600", "ETag: \"a\""), .confirmed(), .image(2)],
             .fetches(1),
             .fetches(nil).reading(.reload),
             .fetches(2).reading(.reload)
@@ -301,8 +301,8 @@ extension CacheCase {
             "4.1",
             "a 304 without a validator is not about a response that another request brought",
             [
-                .picture(1, "Cache-Control: max-age=600", "ETag: \"a\"", "Vary: Accept-Language"), .confirmed(),
-                .picture(2),
+                .image(1, "Cache-Control: max-age=600", "ETag: \"a\"", "Vary: Accept-Language"), .confirmed(),
+                .image(2),
             ],
             .fetches(1),
             .fetches(nil, adding: [("Accept-Language", "de")]),
@@ -318,7 +318,7 @@ extension CacheCase {
             "a redirect with a lifetime is not asked again within it",
             [
                 .bare(302, "Location: /moved.png", "Cache-Control: max-age=600"),
-                .picture(1, "Cache-Control: max-age=900", "ETag: \"a\""),
+                .image(1, "Cache-Control: max-age=900", "ETag: \"a\""),
                 .bare(302, "Location: /moved.png", "Cache-Control: max-age=600"), .confirmed(),
             ],
             .asks("", "", gives: 1),
@@ -330,7 +330,7 @@ extension CacheCase {
             "RFC 9110 15.4.3",
             "a temporary redirect without a lifetime is asked again",
             [
-                .bare(302, "Location: /moved.png"), .picture(1, "Cache-Control: max-age=600", "ETag: \"a\""),
+                .bare(302, "Location: /moved.png"), .image(1, "Cache-Control: max-age=600", "ETag: \"a\""),
                 .bare(302, "Location: /moved.png"), .confirmed("ETag: \"a\""),
             ],
             .asks("", "", gives: 1),
@@ -340,7 +340,7 @@ extension CacheCase {
             .optional,
             "RFC 9110 15.4.2",
             "a permanent redirect without a lifetime holds as long as the image is fresh",
-            [.bare(301, "Location: /moved.png"), .picture(1, "Cache-Control: max-age=600")],
+            [.bare(301, "Location: /moved.png"), .image(1, "Cache-Control: max-age=600")],
             .asks("", "", gives: 1),
             .reuses(1, after: 599)
         ),
@@ -350,7 +350,7 @@ extension CacheCase {
             "a redirect that says no-store is asked again, although it is permanent",
             [
                 .bare(301, "Location: /moved.png", "Cache-Control: no-store"),
-                .picture(1, "Cache-Control: max-age=600"), .picture(2),
+                .image(1, "Cache-Control: max-age=600"), .image(2),
             ],
             .asks("", "", gives: 1),
             .fetches(2)
@@ -360,7 +360,7 @@ extension CacheCase {
             "4.3.4",
             "a 304 of the redirecting URL is not about the image of another",
             [
-                .bare(302, "Location: /moved.png"), .picture(1, "ETag: \"a\""), .confirmed(), .picture(2),
+                .bare(302, "Location: /moved.png"), .image(1, "ETag: \"a\""), .confirmed(), .image(2),
             ],
             .asks("", "", gives: 1),
             .asks("", "", gives: 2)

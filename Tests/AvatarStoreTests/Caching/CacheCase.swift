@@ -82,8 +82,8 @@ struct CacheRead: Sendable {
     }
 }
 
-/// The pictures of the cases.
-enum CachePicture {
+/// The images of the cases.
+enum CacheImage {
     static let all = (1...3).map { SampleImage.png(seed: UInt64($0), byteCount: 4_000) }
 
     static subscript(number: Int) -> [UInt8] { all[number - 1] }
@@ -97,25 +97,25 @@ func date(_ seconds: Int64) -> String {
 }
 
 extension LoopbackOrigin.Response {
-    /// Picture `number` with these header lines.
-    static func picture(_ number: Int, _ lines: String..., status: Int = 200) -> Self {
-        Self(status: status, headers: headers(lines), body: .bytes(CachePicture[number]))
+    /// Image `number` with these header lines.
+    static func image(_ number: Int, _ lines: String..., status: Int = 200) -> Self {
+        Self(status: status, headers: headers(lines), body: .bytes(CacheImage[number]))
     }
 
-    /// Picture `number` with these header lines, from a connection that closes after half of it.
+    /// Image `number` with these header lines, from a connection that closes after half of it.
     static func half(_ number: Int, _ lines: String...) -> Self {
-        Self(headers: headers(lines), body: .bytes(CachePicture[number])).behaving(.cutShort(after: 2_000))
+        Self(headers: headers(lines), body: .bytes(CacheImage[number])).behaving(.cutShort(after: 2_000))
     }
 
-    /// Picture `number`, or the part of it that the request asks for.
+    /// Image `number`, or the part of it that the request asks for.
     static func ranged(_ number: Int, _ lines: String...) -> Self {
-        Self(headers: headers(lines), body: .bytes(CachePicture[number]), answersConditionalRequests: true)
+        Self(headers: headers(lines), body: .bytes(CacheImage[number]), answersConditionalRequests: true)
     }
 
-    /// The second half of picture `number`.
+    /// The second half of image `number`.
     static func rest(_ number: Int, _ lines: String...) -> Self {
         let range = "Content-Range: bytes 2000-3999/4000"
-        return Self(status: 206, headers: headers([range] + lines), body: .bytes(Array(CachePicture[number][2_000...])))
+        return Self(status: 206, headers: headers([range] + lines), body: .bytes(Array(CacheImage[number][2_000...])))
     }
 
     /// A response without a body.
@@ -128,13 +128,13 @@ extension LoopbackOrigin.Response {
         Self(status: 304, headers: headers(lines))
     }
 
-    /// Picture `number` in chunks behind `head`, whatever that is, and before `trailers`.
+    /// Image `number` in chunks behind `head`, whatever that is, and before `trailers`.
     static func verbatim(_ number: Int, head: [String], trailers: [String] = []) -> Self {
-        let size = String(CachePicture[number].count, radix: 16)
+        let size = String(CacheImage[number].count, radix: 16)
         let beginning = head + ["Transfer-Encoding: chunked", "", size, ""]
         let end = ["", "0"] + trailers + ["", ""]
         return .raw(
-            Array(beginning.joined(separator: "\r\n").utf8) + CachePicture[number]
+            Array(beginning.joined(separator: "\r\n").utf8) + CacheImage[number]
                 + Array(end.joined(separator: "\r\n").utf8)
         )
     }

@@ -32,7 +32,7 @@ struct CacheConformanceTests {
                 fields.withLock { $0 = read.adds }
                 if read.isAway { try await fixture.origin.stop() }
 
-                let given = try await picture(fixture, read.policy)
+                let given = try await image(fixture, read.policy)
 
                 #expect(given == read.gives, "read \(index + 1)")
                 #expect(fixture.origin.requests.map(conditions) == read.requests, "read \(index + 1)")
@@ -47,13 +47,13 @@ struct CacheConformanceTests {
         #expect(Self.cases.filter { $0.demand == .required }.count >= 30)
     }
 
-    /// The number of the picture that a read returns; `nil` if its fetch fails and the stored one must not be served.
-    private func picture(_ fixture: StoreFixture, _ policy: FetchOptions.Policy) async throws -> Int? {
+    /// The number of the image that a read returns; `nil` if its fetch fails and the stored one must not be served.
+    private func image(_ fixture: StoreFixture, _ policy: FetchOptions.Policy) async throws -> Int? {
         do {
             let url = fixture.origin.url("/face.png")
             let image = try await fixture.store.avatar(for: url, options: FetchOptions(policy: policy))
             #expect(image.mediaType == "image/png")
-            let number = CachePicture.number(of: image.bytes)
+            let number = CacheImage.number(of: image.bytes)
             #expect(number != nil, "not one of the pictures")
             return number
         } catch let error as AvatarStoreError {

@@ -2,13 +2,13 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// Images behind a redirect whose target changes, such as from a contact to the latest of their pictures.
+/// Images behind a redirect whose target changes, such as from a contact to the latest of their images.
 @Suite(.timeLimit(.minutes(5)))
 struct RedirectedImageTests {
     private let first = SampleImage.png(seed: 1, byteCount: 5000)
     private let second = SampleImage.png(seed: 2, byteCount: 5000)
 
-    /// Two pictures with the same tag, which says nothing about the other (RFC 9110 section 8.8.3), and a redirect to
+    /// Two images with the same tag, which says nothing about the other (RFC 9110 section 8.8.3), and a redirect to
     /// the first.
     private func serve(_ fixture: StoreFixture) -> String {
         fixture.serve(first, at: "/1.png", etag: "\"v\"", cacheControl: "max-age=31536000, immutable")
@@ -68,7 +68,7 @@ struct RedirectedImageTests {
         }
     }
 
-    @Test func picturesThatMoveAreRevalidatedBySyncsToo() async throws {
+    @Test func imagesThatMoveAreRevalidatedBySyncsToo() async throws {
         try await StoreFixture.withStore { fixture in
             let contacts = [Contact(id: "a", avatarURL: serve(fixture))]
             _ = try await fixture.store.sync(contacts: contacts)

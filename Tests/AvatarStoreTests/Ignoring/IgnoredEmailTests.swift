@@ -3,7 +3,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// E-mail sources of contacts with an ignored picture.
+/// E-mail sources of contacts with an ignored image.
 @Suite(.timeLimit(.minutes(5))) struct IgnoredEmailTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let other = SampleImage.png(seed: 3, byteCount: 5000)
@@ -29,7 +29,7 @@ import Testing
         return try await fixture.store.sync(contacts: contacts, options: options)
     }
 
-    /// The path of Ada's picture at `source`.
+    /// The path of Ada's image at `source`.
     private func path(_ fixture: StoreFixture, _ source: EmailSource) -> String {
         let url = source.url(for: "ada@example.org") ?? ""
         return "/" + url.trimmingPrefix(fixture.origin.url("/")).prefix { $0 != "?" }
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func anotherPictureAtTheURLReplacesTheSources() async throws {
+    @Test func anotherImageAtTheURLReplacesTheSources() async throws {
         try await withSources { fixture, sources, ada in
             fixture.serve(face, at: path(fixture, sources[0]))
             _ = try await sync(fixture, sources, ada)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func nextSourceFollowsASourceWithAnIgnoredPicture() async throws {
+    @Test func nextSourceFollowsASourceWithAnIgnoredImage() async throws {
         try await withSources { fixture, sources, ada in
             fixture.serve(silhouette, at: path(fixture, sources[0]))
             fixture.serve(face, at: path(fixture, sources[1]))
@@ -86,11 +86,11 @@ import Testing
         }
     }
 
-    @Test func contactWithoutAnyPictureCountsAsWithoutImage() async throws {
+    @Test func contactWithoutAnyImageCountsAsWithoutImage() async throws {
         try await withSources { fixture, sources, ada in
             let report = try await sync(fixture, sources, ada)
 
-            // Neither source has a picture.
+            // Neither source has an image.
             #expect(report.ignored == 1 && report.withoutImage == 1 && report.failed == 0 && report.requests == 3)
             #expect(try fixture.store.avatar(forContact: "ada") == nil)
             #expect(try await sync(fixture, sources, ada).requests == 0)

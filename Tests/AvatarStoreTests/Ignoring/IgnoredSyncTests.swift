@@ -3,7 +3,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// Syncs of images whose origin sends an ignored picture.
+/// Syncs of images whose origin sends an ignored image.
 @Suite(.timeLimit(.minutes(5))) struct IgnoredSyncTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let silhouette = SampleImage.png(seed: 2, byteCount: 3000)
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func anotherPictureIsAdded_andTheIgnoredOneRemovesIt() async throws {
+    @Test func anotherImageIsAdded_andTheIgnoredOneRemovesIt() async throws {
         try await withIgnored { fixture, _ in
             let store = fixture.store
             let last = try store.lastChange()
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func gonePictureIsNoLongerIgnored() async throws {
+    @Test func goneImageIsNoLongerIgnored() async throws {
         try await withIgnored { fixture, _ in
             fixture.origin.setResponse(.status(404), for: "/ada.png")
             fixture.clock.advance(by: .seconds(7200))
@@ -108,7 +108,7 @@ import Testing
 
             #expect(known.fetched == 1 && known.requests == 1)
             #expect(try fixture.store.avatar(forContact: "ada")?.bytes == face)
-            // The first URL stays linked, and comes first again once it has another picture.
+            // The first URL stays linked, and comes first again once it has another image.
             fixture.serve(SampleImage.png(seed: 7, byteCount: 800), at: "/ada.png", etag: "\"7\"")
             fixture.clock.advance(by: .seconds(7200))
             _ = try await fixture.store.sync()
@@ -158,7 +158,7 @@ import Testing
     }
 
     /// Another store has the same index, as another process would.
-    @Test func runningSyncDoesNotRestoreThePicture() async throws {
+    @Test func runningSyncDoesNotRestoreTheImage() async throws {
         try await StoreFixture.withStore { fixture in
             let gate = LoopbackOrigin.Gate()
             let people = (0..<8).map { number in

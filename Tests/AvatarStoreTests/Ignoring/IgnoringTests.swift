@@ -4,7 +4,7 @@ import AvatarStore
 import AvatarStoreTesting
 import Testing
 
-/// Ignored pictures of a store.
+/// Ignored images of a store.
 @Suite(.timeLimit(.minutes(5))) struct IgnoringTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let silhouette = SampleImage.png(seed: 2, byteCount: 3000)
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func contactsLoseAnIgnoredPicture() async throws {
+    @Test func contactsLoseAnIgnoredImage() async throws {
         try await withSilhouettes { fixture in
             let store = fixture.store
             let last = try store.lastChange()
@@ -73,7 +73,7 @@ import Testing
             fixture.clock.advance(by: .seconds(7200))
             #expect(await kind { _ = try await store.file(for: url) } == .ignored)
             #expect(fixture.origin.requestCount == 0)
-            // A 304, a download and a transient read all return the ignored picture again.
+            // A 304, a download and a transient read all return the ignored image again.
             let stale = await kind { _ = try await store.avatar(for: url, options: FetchOptions(policy: .revalidate)) }
             #expect(stale == .ignored && fixture.origin.requests.last?.headers["if-none-match"] == "\"ada\"")
             let reload = await kind { _ = try await store.avatar(for: url, options: FetchOptions(policy: .reload)) }
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func evictedPictureIsIgnoredToo() async throws {
+    @Test func evictedImageIsIgnoredToo() async throws {
         try await withSilhouettes { fixture in
             let store = fixture.store
             _ = try await store.trim(to: 0)
@@ -194,13 +194,13 @@ import Testing
             #expect(itself == unknown)
             #expect(await code { _ = try store.imageDigest(matching: String(unknown.prefix(63))) } == .noSuchEntry)
             #expect(await code { _ = try store.imageDigest(matching: String(digest.prefix(7))) } == .invalidKey)
-            // Several stores may share a list of digests before they have the pictures.
+            // Several stores may share a list of digests before they have the images.
             #expect(try await store.ignore(digests: [unknown]) == IgnoreReport())
             #expect(try store.ignoredImages().map(\.digest) == [unknown])
         }
     }
 
-    @Test func backupsKeepTheList_andImportsRefuseThePictures() async throws {
+    @Test func backupsKeepTheList_andImportsRefuseTheImages() async throws {
         try await withSilhouettes { fixture in
             try await BackupPlace.with { place in
                 _ = try await fixture.store.exportImages(to: place.path("out"))
@@ -223,18 +223,18 @@ import Testing
         }
     }
 
-    @Test func sharedPicturesAreFoundByTheirContacts() async throws {
+    @Test func sharedImagesAreFoundByTheirContacts() async throws {
         try await withSilhouettes { fixture in
             let store = fixture.store
             #expect(try store.sharedImages().images.isEmpty)
 
             let page = try store.sharedImages(minimum: 2)
 
-            let picture = try #require(page.images.first)
+            let image = try #require(page.images.first)
             #expect(page.images.count == 1 && page.next == nil)
-            #expect(picture.digest == digest && picture.contacts == 2 && picture.hosts.map(\.contacts) == [2])
-            #expect(picture.sizeBytes == silhouette.count && picture.mediaType == "image/png")
-            #expect(try picture.localFile == store.localFile(for: fixture.origin.url("/ada.png")))
+            #expect(image.digest == digest && image.contacts == 2 && image.hosts.map(\.contacts) == [2])
+            #expect(image.sizeBytes == silhouette.count && image.mediaType == "image/png")
+            #expect(try image.localFile == store.localFile(for: fixture.origin.url("/ada.png")))
             let first = try store.sharedImages(minimum: 2, limit: 1)
             #expect(first.next != nil)
             #expect(try store.sharedImages(minimum: 2, after: first.next).images.isEmpty)

@@ -14,15 +14,15 @@ struct Turmoil: Sendable {
         self.seed = seed
     }
 
-    /// Picture number `version` of `name`. The key is in the noise, so no two keys have equal bytes.
-    private func picture(_ name: String, _ version: Int) -> [UInt8] {
+    /// Image number `version` of `name`. The key is in the noise, so no two keys have equal bytes.
+    private func image(_ name: String, _ version: Int) -> [UInt8] {
         SampleImage.identicon(for: "\(seed) \(name) \(version)")
     }
 
     private func contacts(_ fixture: StoreFixture, version: Int) -> [Contact] {
         (0..<Self.people).map { person in
             let url = fixture.serve(
-                picture("person \(person)", version),
+                image("person \(person)", version),
                 at: "/\(person).png",
                 etag: "\"\(version)\"",
                 cacheControl: "max-age=0"
@@ -32,10 +32,10 @@ struct Turmoil: Sendable {
     }
 
     func prepare(_ fixture: StoreFixture) async throws {
-        let bytes = picture("person 0", 0).count
+        let bytes = image("person 0", 0).count
         try await fixture.store.set(.budget, to: Int64(bytes * Self.people * 2 / 3))
         for number in 0..<Self.documents {
-            try await fixture.store.save(picture("document \(number)", 0), named: "document \(number)")
+            try await fixture.store.save(image("document \(number)", 0), named: "document \(number)")
         }
         _ = try await fixture.store.sync(contacts: contacts(fixture, version: 0))
     }
@@ -63,8 +63,8 @@ struct Turmoil: Sendable {
         while !Task.isCancelled {
             version += 1
             let name = "document \(version % Self.documents)"
-            try await store.save(picture(name, version), named: name)
-            let travelling = try await store.save(picture("traveller", 0), named: "traveller")
+            try await store.save(image(name, version), named: name)
+            let travelling = try await store.save(image("traveller", 0), named: "traveller")
             do {
                 _ = try await store.move(travelling, to: .caches)
                 _ = try await store.move(travelling, to: .documents)
@@ -78,7 +78,7 @@ struct Turmoil: Sendable {
         var version = 0
         while !Task.isCancelled {
             version += 1
-            let key = try await store.save(picture("passing", version), named: "passing")
+            let key = try await store.save(image("passing", version), named: "passing")
             try await store.trim(to: version.isMultiple(of: 7) ? 0 : nil)
             try await store.remove(key)
         }
@@ -107,7 +107,7 @@ struct Turmoil: Sendable {
             let person = url.split(separator: "/").last?.prefix { $0 != "." } ?? ""
             let version = try #require(Int(etag.filter(\.isNumber)))
             let stored = try copy.storedAvatar(for: AvatarKey(url: url))
-            #expect(stored?.bytes == picture("person \(person)", version))
+            #expect(stored?.bytes == image("person \(person)", version))
         }
     }
 }

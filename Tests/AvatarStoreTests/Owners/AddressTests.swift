@@ -15,7 +15,7 @@ struct AddressTests {
     private static let adaSHA256 = "cfe00dde46ef942601ffafb9e2825e802858b460e586b8305b344c1eb826357d"
     private static let benMD5 = "1e2892f88e92ea05dcbd2136c294393e"
 
-    /// A store that keeps digests, and has synced Ada, who has a picture, and Ben, who has none.
+    /// A store that keeps digests, and has synced Ada, who has an image, and Ben, who has none.
     private func withPeople(_ body: (StoreFixture, [Contact]) async throws -> Void) async throws {
         try await StoreFixture.withStore { fixture in
             try await fixture.store.set(.keepAddresses, to: 1)
@@ -41,9 +41,9 @@ struct AddressTests {
 
     @Test func contactIsFoundByEitherDigestOfItsAddress() async throws {
         try await withPeople { fixture, _ in
-            let picture = try #require(try fixture.store.image(of: "ada"))
+            let image = try #require(try fixture.store.image(of: "ada"))
             for digest in [Self.adaMD5, Self.adaSHA256, Self.adaMD5.uppercased()] {
-                #expect(try fixture.store.image(withAddressDigest: digest)?.sha256 == picture.sha256)
+                #expect(try fixture.store.image(withAddressDigest: digest)?.sha256 == image.sha256)
             }
             let others = [
                 Self.benMD5, "", "xy", String(Self.adaMD5.dropLast(2)), Self.adaMD5 + "00",
@@ -111,7 +111,7 @@ struct AddressTests {
         }
     }
 
-    @Test func contactWithAPictureStandsForAllWithItsAddress() async throws {
+    @Test func contactWithAImageStandsForAllWithItsAddress() async throws {
         try await withPeople { fixture, people in
             let family = ["abe", "zoe"].map { Contact(id: $0, emails: ["ada@example.org"]) }
 

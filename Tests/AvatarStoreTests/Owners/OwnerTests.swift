@@ -38,7 +38,7 @@ struct StoreOwnerTests {
         }
     }
 
-    @Test func theOldPictureStaysUntilTheNewOneHasArrived() async throws {
+    @Test func theOldImageStaysUntilTheNewOneHasArrived() async throws {
         try await StoreFixture.withStore { fixture in
             let old = fixture.serve(face, at: "/old.png")
             let new = fixture.origin.url("/new.png")
@@ -79,7 +79,7 @@ struct StoreOwnerTests {
     enum Arrival: CaseIterable, Sendable { case read, syncOfAll, own }
 
     @Test("the new picture arrives later, not by a sync of the list", arguments: Arrival.allCases)
-    func theOldPictureGoesWithTheArrivalOfTheNewOne(_ arrival: Arrival) async throws {
+    func theOldImageGoesWithTheArrivalOfTheNewOne(_ arrival: Arrival) async throws {
         try await StoreFixture.withStore { fixture in
             let store = fixture.store
             try await store.set(.keepUnlinked, to: 0)

@@ -8,7 +8,7 @@ import Testing
 struct RosterTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
 
-    /// A store that has synced a list of five contacts, one without a name and two without a picture.
+    /// A store that has synced a list of five contacts, one without a name and two without an image.
     private func withPeople(_ body: (StoreFixture, [Contact]) async throws -> Void) async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.serve(face, at: "/face.png")

@@ -82,7 +82,7 @@ import Testing
             let original = try await fixture.store.file(for: url)
             #expect(maker.count == 1)
 
-            // No rendition is larger than the picture, even if a larger one is requested.
+            // No rendition is larger than the image, even if a larger one is requested.
             for size in [400, 512, 4000] {
                 let file = try await fixture.store.file(
                     for: url,
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func pictureThatIsItsOwnRenditionIsDeletedWithItsEntry() async throws {
+    @Test func imageThatIsItsOwnRenditionIsDeletedWithItsEntry() async throws {
         try await withStore(SampleMaker()) { fixture in
             let url = fixture.serve(SampleImage.png(seed: 32, byteCount: 1000), at: "/a.png")
             _ = try await fixture.store.avatar(for: url, options: options)
@@ -240,7 +240,7 @@ import Testing
         }
     }
 
-    @Test func ignoredPictureLosesItsThumbHash() async throws {
+    @Test func ignoredImageLosesItsThumbHash() async throws {
         try await withStore(SampleMaker()) { fixture in
             let url = fixture.serve(face, at: "/a.png")
             _ = try await fixture.store.avatar(for: url, options: options)
@@ -362,7 +362,7 @@ import Testing
 
     // MARK: Failures
 
-    @Test func originalOfAnUndecodablePictureIsReturned_andNotTriedAgain() async throws {
+    @Test func originalOfAnUndecodableImageIsReturned_andNotTriedAgain() async throws {
         let maker = SampleMaker { _ in throw RenditionError.cannotDecode("HEIC is not decoded.") }
         try await withStore(maker) { fixture in
             let url = fixture.serve(face, at: "/a.png")
@@ -380,7 +380,7 @@ import Testing
         }
     }
 
-    @Test func pictureThatEndsTheDecoderIsGivenUpAfterThreeTimes() async throws {
+    @Test func imageThatEndsTheDecoderIsGivenUpAfterThreeTimes() async throws {
         let maker = SampleMaker { _ in throw RenditionError.decoderDied("The decoder was killed.") }
         try await withStore(maker) { fixture in
             let url = fixture.serve(face, at: "/a.png")
@@ -392,7 +392,7 @@ import Testing
         }
     }
 
-    /// Two of three pictures end the decoder, but never three in a row.
+    /// Two of three images end the decoder, but never three in a row.
     @Test func successClearsEarlierFailures() async throws {
         let maker = SampleMaker { count in
             if count % 3 != 0 { throw RenditionError.decoderDied("The decoder was killed.") }

@@ -65,7 +65,7 @@ struct EmailChainTests {
         }
     }
 
-    @Test func aMissingPictureIsRememberedAcrossRestarts_andIsNotAFailure() async throws {
+    @Test func aMissingImageIsRememberedAcrossRestarts_andIsNotAFailure() async throws {
         try await withSources { sources in
             let first = try await sources.sync([ada])
             #expect(first.requests == 4 && first.withoutImage == 1 && first.failed == 0 && first.failures.isEmpty)
@@ -87,7 +87,7 @@ struct EmailChainTests {
         }
     }
 
-    @Test func aPictureThatAppearsIsFoundAfterThePeriod() async throws {
+    @Test func aImageThatAppearsIsFoundAfterThePeriod() async throws {
         try await withSources { sources in
             sources.serve(other, for: "ada@example.org", at: sources.second)
             _ = try await sources.sync([ada])
@@ -190,7 +190,7 @@ struct EmailChainTests {
         }
     }
 
-    @Test func aPictureThatIsGoneAtItsSourceStays() async throws {
+    @Test func aImageThatIsGoneAtItsSourceStays() async throws {
         try await withSources { sources in
             sources.serve(face, for: "ada@example.org", at: sources.first)
             _ = try await sources.sync([ada])

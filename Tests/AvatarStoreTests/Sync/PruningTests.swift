@@ -78,7 +78,7 @@ struct PruningTests {
     }
 
     @Test("contacts in the list without a picture lose theirs, also if no contact in it has one")
-    func aListOfContactsWithoutPictures() async throws {
+    func aListOfContactsWithoutImages() async throws {
         try await withPeople { fixture, _ in
             let list = records([Contact(id: "ada"), Contact(id: "ben")])
             let preview = try await fixture.store.syncPreview(.records(list), options: pruning)

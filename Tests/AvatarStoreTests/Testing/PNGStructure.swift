@@ -24,7 +24,7 @@ struct PNGStructure {
         }
     }
 
-    /// The palette indexes of a picture with two bits a pixel.
+    /// The palette indexes of an image with two bits a pixel.
     func twoBitPixels() -> [[UInt8]] {
         let length = 1 + (width + 3) / 4
         return stride(from: 0, to: rows.count, by: length).map { start in

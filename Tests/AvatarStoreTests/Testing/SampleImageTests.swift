@@ -6,11 +6,11 @@ struct SampleImageTests {
     @Test(arguments: [108, 109, 110, 111, 200, 8192, 65_620, 65_640, 131_200, 300_000])
     func pngHasExactlyTheBytesAskedFor(byteCount: Int) throws {
         let bytes = SampleImage.png(seed: 7, byteCount: byteCount)
-        let picture = try PNGStructure(bytes)
+        let image = try PNGStructure(bytes)
 
         #expect(bytes.count == byteCount)
-        #expect(picture.types == ["IHDR", "IDAT", "IDAT", "IEND"])
-        #expect(picture.rows.count == picture.height * (1 + picture.width * 3))
+        #expect(image.types == ["IHDR", "IDAT", "IDAT", "IEND"])
+        #expect(image.rows.count == image.height * (1 + image.width * 3))
     }
 
     @Test func pngIsNeverShorterThanItsMinimum() {
@@ -18,12 +18,12 @@ struct SampleImageTests {
     }
 
     @Test(arguments: [(-1, 6), (6, 6), (7, 7), (120, 120), (121, 121)])
-    func identiconIsAMirroredPictureInThreeColours(side: Int, expected: Int) throws {
-        let picture = try PNGStructure(SampleImage.identicon(for: "ada", side: side))
+    func identiconIsAMirroredImageInThreeColours(side: Int, expected: Int) throws {
+        let image = try PNGStructure(SampleImage.identicon(for: "ada", side: side))
 
-        #expect(picture.types == ["IHDR", "PLTE", "IDAT", "IDAT", "IEND"])
-        #expect([picture.width, picture.height] == [expected, expected])
-        let pixels = picture.twoBitPixels()
+        #expect(image.types == ["IHDR", "PLTE", "IDAT", "IDAT", "IEND"])
+        #expect([image.width, image.height] == [expected, expected])
+        let pixels = image.twoBitPixels()
         #expect(pixels.count == expected)
         #expect(Set(pixels.joined()) == [0, 1, 2])
         // With an odd remainder the right margin is a pixel wider than the left one.
@@ -64,7 +64,7 @@ struct SampleImageTests {
         #expect(bytes.count == 0x336)
     }
 
-    @Test func seedsGiveDistinctAndRepeatablePictures() {
+    @Test func seedsGiveDistinctAndRepeatableImages() {
         let makers: [(UInt64) -> [UInt8]] = [
             { SampleImage.identicon(for: "person \($0)") },
             { SampleImage.png(seed: $0, byteCount: 300) },

@@ -4,7 +4,7 @@ import Workload
 struct ContactModel {
     /// By image.
     private(set) var owners: [ImageKey: Set<Int>] = [:]
-    private(set) var pictures: [ImageKey: Picture] = [:]
+    private(set) var images: [ImageKey: Image] = [:]
 
     mutating func run(_ operation: StoreOperation, came outcome: Outcome) {
         if case .refused = outcome { return }
@@ -12,8 +12,8 @@ struct ContactModel {
         case .save(let name, let version, _): show(.own(name), version)
         case .fetch(let slot, let version, _, let policy):
             // A stored image is enough for one policy, and may be fresh enough for the other: the result tells.
-            let picture = Picture(of: .remote(slot), version: version)
-            let isNew = pictures[.remote(slot)] == nil || outcome == .image(Picture.digest(of: picture.bytes))
+            let image = Image(of: .remote(slot), version: version)
+            let isNew = images[.remote(slot)] == nil || outcome == .image(Image.digest(of: image.bytes))
             if policy == .reload || isNew { show(.remote(slot), version) }
         case .remove(let keys):
             for key in keys { remove(key) }
@@ -36,11 +36,11 @@ struct ContactModel {
     }
 
     private mutating func show(_ key: ImageKey, _ version: Int) {
-        pictures[key] = Picture(of: key, version: version)
+        images[key] = Image(of: key, version: version)
     }
 
     private mutating func link(_ contact: Int, _ key: ImageKey) {
-        if pictures[key] != nil { owners[key, default: []].insert(contact) }
+        if images[key] != nil { owners[key, default: []].insert(contact) }
     }
 
     private mutating func unlink(_ contact: Int, _ key: ImageKey) {
@@ -50,7 +50,7 @@ struct ContactModel {
 
     private mutating func remove(_ key: ImageKey) {
         owners[key] = nil
-        pictures[key] = nil
+        images[key] = nil
     }
 
     /// The list decides about the contacts that it names, but not about links that the host program made itself.

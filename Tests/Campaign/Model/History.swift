@@ -21,9 +21,9 @@ struct History {
     }
 
     private var calls: [Call] = []
-    private let book: PictureBook
+    private let book: ImageBook
 
-    init(_ book: PictureBook) {
+    init(_ book: ImageBook) {
         self.book = book
     }
 
@@ -45,7 +45,7 @@ struct History {
         for sight in sights.filter({ $0.content != nil }) where !isPossible(sight, key, calls, sights) {
             faults.append("\(key) had \(name(sight.content)) when it cannot have had it")
         }
-        let last = Sight(begun: .max, ended: .max, content: found.file(of: key).map { book.digest(of: $0.picture) })
+        let last = Sight(begun: .max, ended: .max, content: found.file(of: key).map { book.digest(of: $0.image) })
         if last.content != nil, !isPossible(last, key, calls, sights) {
             faults.append("\(key) has \(name(last.content)) at the end, which is old or never was its own")
         }
@@ -64,7 +64,7 @@ struct History {
         let content: String?
         switch (call.command.operation, outcome) {
         case (.save(let name, let version, _), .done):
-            content = book.digest(of: Picture(of: .own(name), version: version))
+            content = book.digest(of: Image(of: .own(name), version: version))
         case (.fetch, .image(let digest)), (.read, .image(let digest)): content = digest
         case (.remove, .done): content = nil
         default: return []
@@ -83,7 +83,7 @@ struct History {
     /// Whether the call may give the image this content.
     private func writes(_ call: Call, _ key: ImageKey, _ content: String?) -> Bool {
         if case .refused = call.outcome { return false }
-        return call.command.operation.pictures(of: key).contains { book.digest(of: $0) == content }
+        return call.command.operation.images(of: key).contains { book.digest(of: $0) == content }
     }
 
     // MARK: What was lost
@@ -119,12 +119,12 @@ extension StoreOperation {
     }
 
     /// The content that the call may give the image.
-    fileprivate func pictures(of key: ImageKey) -> [Picture] {
+    fileprivate func images(of key: ImageKey) -> [Image] {
         switch self {
-        case .save(let name, let version, _) where key == .own(name): [Picture(of: key, version: version)]
-        case .fetch(let slot, let version, _, _) where key == .remote(slot): [Picture(of: key, version: version)]
+        case .save(let name, let version, _) where key == .own(name): [Image(of: key, version: version)]
+        case .fetch(let slot, let version, _, _) where key == .remote(slot): [Image(of: key, version: version)]
         case .sync(let list, _, _):
-            list.filter { key == .remote($0.slot) }.map { Picture(of: key, version: $0.version) }
+            list.filter { key == .remote($0.slot) }.map { Image(of: key, version: $0.version) }
         default: []
         }
     }

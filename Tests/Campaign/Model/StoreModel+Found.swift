@@ -4,14 +4,14 @@ import Workload
 
 extension StoreModel {
     /// The model of what an inspection found, without uses that no process has written.
-    init(_ index: IndexSnapshot, _ book: PictureBook) {
+    init(_ index: IndexSnapshot, _ book: ImageBook) {
         let beginning = ManualClock().now().milliseconds
         budget = index.budget ?? budget
         for file in index.files {
             // A file of unknown bytes is a finding of the inspection.
-            guard let picture = book.image(withDigest: file.digest) else { continue }
+            guard let image = book.image(withDigest: file.digest) else { continue }
             let lastAccess = file.lastAccess - beginning * 1000
-            files[file.id] = File(storageClass: file.storageClass, picture: picture, lastAccess: lastAccess)
+            files[file.id] = File(storageClass: file.storageClass, image: image, lastAccess: lastAccess)
         }
         lastFile = index.lastFile
         for found in index.entries {
@@ -37,7 +37,7 @@ extension StoreModel {
         model.touches = expected.touches.mapValues { touches in
             Dictionary(
                 touches.compactMap { id, time in
-                    expected.files[id].flatMap { file(with: $0.picture, in: $0.storageClass) }
+                    expected.files[id].flatMap { file(with: $0.image, in: $0.storageClass) }
                         .map { ($0, known[time] ?? time) }
                 },
                 uniquingKeysWith: max
@@ -50,7 +50,7 @@ extension StoreModel {
     private func times(learntOver expected: StoreModel) -> [Int64: Int64] {
         Dictionary(
             expected.files.values.compactMap { file in
-                self.file(with: file.picture, in: file.storageClass)
+                self.file(with: file.image, in: file.storageClass)
                     .flatMap { files[$0] }
                     .map { (file.lastAccess, $0.lastAccess) }
             },
@@ -78,7 +78,7 @@ extension StoreModel {
     func line(of key: ImageKey) -> String? {
         guard let entry = entries[key] else { return nil }
         let file = entry.file.flatMap { files[$0] }
-        let content = file.map { "\($0.storageClass.rawValue) file \($0.picture)" } ?? "no file"
+        let content = file.map { "\($0.storageClass.rawValue) file \($0.image)" } ?? "no file"
         let fresh = entry.freshUntil.map { ", fresh until \($0)" } ?? ""
         let version = entry.version.map { ", version \($0)" } ?? ""
         return
@@ -89,7 +89,7 @@ extension StoreModel {
     private var fileLines: Set<String> {
         Set(
             files.values.map { file in
-                "\(file.storageClass.rawValue) file \(file.picture), used at \(file.lastAccess / Self.microsecondsPerTick)"
+                "\(file.storageClass.rawValue) file \(file.image), used at \(file.lastAccess / Self.microsecondsPerTick)"
             }
         )
     }

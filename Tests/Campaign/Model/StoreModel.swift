@@ -8,7 +8,7 @@ import Workload
 struct StoreModel {
     struct File: Hashable {
         var storageClass: StorageClass
-        var picture: Picture
+        var image: Image
         var lastAccess: Int64
     }
 
@@ -40,7 +40,7 @@ struct StoreModel {
     var lowWatermark: Int { budget * 9 / 10 }
 
     /// The bytes of the files in `caches`.
-    var bytes: Int { files.values.reduce(0) { $0 + ($1.storageClass == .caches ? $1.picture.byteCount : 0) } }
+    var bytes: Int { files.values.reduce(0) { $0 + ($1.storageClass == .caches ? $1.image.byteCount : 0) } }
 
     /// The files in `caches` in the order in which they are evicted.
     var evictionOrder: [Int] {
@@ -53,9 +53,9 @@ struct StoreModel {
         entries[key]?.file.flatMap { files[$0] }
     }
 
-    /// The file with the bytes of `picture`: a class holds them at most once.
-    func file(with picture: Picture, in storageClass: StorageClass) -> Int? {
-        files.first { $0.value.picture == picture && $0.value.storageClass == storageClass }?.key
+    /// The file with the bytes of `image`: a class holds them at most once.
+    func file(with image: Image, in storageClass: StorageClass) -> Int? {
+        files.first { $0.value.image == image && $0.value.storageClass == storageClass }?.key
     }
 
     /// Records a use of a file. The order of uses within one tick is up to the store; once it is known, it counts.

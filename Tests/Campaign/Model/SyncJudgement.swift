@@ -67,9 +67,9 @@ struct SyncJudgement {
             if oldFile != nil { faults.append("\(key), which is wanted, lost its file") }
             return
         }
-        let served = Picture(of: key, version: version)
-        let isOld = file.picture == oldFile?.picture && entry.version == old?.version
-        let isNew = file.picture == served && entry.version == version
+        let served = Image(of: key, version: version)
+        let isOld = file.image == oldFile?.image && entry.version == old?.version
+        let isNew = file.image == served && entry.version == version
         if !isOld && !isNew { faults.append("\(key) is \(found.line(of: key) ?? ""), neither old nor served") }
         if entry.storageClass != file.storageClass { faults.append("\(key) is in two classes") }
         if old?.file != nil, oldFile?.storageClass == .documents, file.storageClass != .documents {
@@ -88,7 +88,7 @@ struct SyncJudgement {
         guard let entry = found.entries[key], let file = found.file(of: key) else { return false }
         if storage == .documents && file.storageClass != .documents { return false }
         if let fresh = before.entries[key]?.freshUntil, before.file(of: key) != nil, fresh > tick { return true }
-        return entry.version == version && file.picture == Picture(of: key, version: version)
+        return entry.version == version && file.image == Image(of: key, version: version)
     }
 
     private mutating func judgeOutcome(_ outcome: Outcome, _ versions: [ImageKey: Int]) {
@@ -130,7 +130,7 @@ struct SyncJudgement {
         var firstKept: Int?
         for id in before.evictionOrder where !wantedFiles.contains(id) {
             guard let file = before.files[id] else { continue }
-            let isThere = found.files[id]?.picture == file.picture
+            let isThere = found.files[id]?.image == file.image
             if isThere { firstKept = firstKept ?? id }
             if !isThere, let firstKept {
                 let kept = before.files[firstKept].map { "\($0)" } ?? ""

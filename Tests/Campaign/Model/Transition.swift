@@ -11,11 +11,11 @@ struct Transition {
     private var model: StoreModel
     private let tick: Int
     private let process: Int
-    private let book: PictureBook
+    private let book: ImageBook
     private var uses: Int64 = 0
 
     /// The effect of `command`, which is not a sync, in the process numbered `process`.
-    init(_ model: StoreModel, _ command: Command, by process: Int, _ book: PictureBook) {
+    init(_ model: StoreModel, _ command: Command, by process: Int, _ book: ImageBook) {
         self.model = model
         states = [model]
         tick = command.tick
@@ -28,7 +28,7 @@ struct Transition {
     var final: StoreModel { model }
 
     /// The effect of closing the store, which writes buffered uses.
-    init(closing model: StoreModel, by process: Int, _ book: PictureBook) {
+    init(closing model: StoreModel, by process: Int, _ book: ImageBook) {
         self.model = model
         states = [model]
         tick = 0
@@ -40,7 +40,7 @@ struct Transition {
     private mutating func run(_ operation: StoreOperation) -> Outcome {
         switch operation {
         case .save(let name, let version, let storageClass):
-            return save(Picture(of: .own(name), version: version), as: .own(name), in: storageClass)
+            return save(Image(of: .own(name), version: version), as: .own(name), in: storageClass)
         case .fetch(let slot, let version, let storage, let policy):
             return fetch(slot, version, storage, policy)
         case .read(let key): return image(touch(key))
@@ -80,7 +80,7 @@ struct Transition {
     }
 
     private func image(_ file: StoreModel.File?) -> Outcome {
-        file.map { .image(book.digest(of: $0.picture)) } ?? .nothing
+        file.map { .image(book.digest(of: $0.image)) } ?? .nothing
     }
 
     /// Writes the uses to the index.
@@ -112,8 +112,8 @@ struct Transition {
             return promoted(key, storage)
         }
         let isDocument = storage == .documents || before?.storageClass == .documents
-        let picture = Picture(of: key, version: version)
-        guard publish(picture, as: key, in: isDocument ? .documents : .caches, version: version, fresh) else {
+        let received = Image(of: key, version: version)
+        guard publish(received, as: key, in: isDocument ? .documents : .caches, version: version, fresh) else {
             return stored == nil ? .refused(Outcome.Refusal(.overBudget)) : image(touch(key))
         }
         return image(touch(key))
@@ -138,32 +138,32 @@ struct Transition {
 
     // MARK: Publishing
 
-    private mutating func save(_ picture: Picture, as key: ImageKey, in storageClass: StorageClass) -> Outcome {
-        publish(picture, as: key, in: storageClass) ? .done : .refused(Outcome.Refusal(.overBudget))
+    private mutating func save(_ image: Image, as key: ImageKey, in storageClass: StorageClass) -> Outcome {
+        publish(image, as: key, in: storageClass) ? .done : .refused(Outcome.Refusal(.overBudget))
     }
 
     private mutating func move(_ key: ImageKey, to storageClass: StorageClass) -> Outcome {
         guard let file = model.file(of: key) else { return .refused(Outcome.Refusal(.noSuchEntry)) }
         guard file.storageClass != storageClass else { return .done }
-        return save(file.picture, as: key, in: storageClass)
+        return save(file.image, as: key, in: storageClass)
     }
 
-    /// Stores the picture; false if there is no room for it.
+    /// Stores the image; false if there is no room for it.
     private mutating func publish(
-        _ picture: Picture,
+        _ image: Image,
         as key: ImageKey,
         in storageClass: StorageClass,
         version: Int? = nil,
         _ freshUntil: Int? = nil
     ) -> Bool {
-        guard storageClass == .documents || makeRoom(for: picture, replacing: key) else { return false }
+        guard storageClass == .documents || makeRoom(for: image, replacing: key) else { return false }
         let old = model.entries[key]?.file
         // The first store is a use. A new version inherits the time of the old one.
         let time =
             old.flatMap { id in
                 model.files[id].map { max($0.lastAccess, model.touches[process]?[id] ?? 0) }
             } ?? now()
-        let new = share(picture, in: storageClass, time)
+        let new = share(image, in: storageClass, time)
         var entry = model.entries[key] ?? StoreModel.Entry(storageClass: storageClass)
         entry.storageClass = storageClass
         entry.file = new
@@ -183,23 +183,23 @@ struct Transition {
     }
 
     /// The file with these bytes: the existing one, used now, or a new one.
-    private mutating func share(_ picture: Picture, in storageClass: StorageClass, _ time: Int64) -> Int {
-        if let id = model.file(with: picture, in: storageClass), let file = model.files[id] {
+    private mutating func share(_ image: Image, in storageClass: StorageClass, _ time: Int64) -> Int {
+        if let id = model.file(with: image, in: storageClass), let file = model.files[id] {
             model.files[id]?.lastAccess = max(file.lastAccess, time)
             return id
         }
         model.lastFile += 1
-        model.files[model.lastFile] = StoreModel.File(storageClass: storageClass, picture: picture, lastAccess: time)
+        model.files[model.lastFile] = StoreModel.File(storageClass: storageClass, image: image, lastAccess: time)
         return model.lastFile
     }
 
     // MARK: Room
 
-    /// Evicts the minimum that makes room for `picture`; `false`, with nothing evicted, if that is not possible.
-    private mutating func makeRoom(for picture: Picture, replacing key: ImageKey) -> Bool {
-        let size = picture.byteCount
+    /// Evicts the minimum that makes room for `image`; `false`, with nothing evicted, if that is not possible.
+    private mutating func makeRoom(for image: Image, replacing key: ImageKey) -> Bool {
+        let size = image.byteCount
         if model.bytes + size > model.budget { flush() }
-        if model.file(with: picture, in: .caches) != nil { return true }
+        if model.file(with: image, in: .caches) != nil { return true }
         guard size <= model.budget else { return false }
         guard model.bytes + size > model.budget else { return true }
         let target = min(model.lowWatermark, model.budget - size)
@@ -216,13 +216,13 @@ struct Transition {
         for id in model.evictionOrder where id != spared {
             guard bytes > target else { break }
             chosen.append(id)
-            bytes -= model.files[id]?.picture.byteCount ?? 0
+            bytes -= model.files[id]?.image.byteCount ?? 0
         }
         return chosen
     }
 
     private func bytes(of ids: [Int]) -> Int {
-        ids.reduce(0) { $0 + (model.files[$1]?.picture.byteCount ?? 0) }
+        ids.reduce(0) { $0 + (model.files[$1]?.image.byteCount ?? 0) }
     }
 
     private mutating func evict(_ ids: [Int]) {

@@ -5,7 +5,7 @@ struct Comparison {
     private(set) var model = StoreModel()
     private(set) var operations = 0
     private let directory: String
-    private let book = PictureBook()
+    private let book = ImageBook()
 
     init(_ directory: String) {
         self.directory = directory

@@ -14,7 +14,7 @@ struct StoreInspection {
     /// - Parameter isSettled: whether nothing may be pending. A store whose process was just killed has pending files;
     /// after the next opening it has none.
     ///   after the next opening there are none.
-    init(_ directory: String, _ book: PictureBook, isSettled: Bool) throws {
+    init(_ directory: String, _ book: ImageBook, isSettled: Bool) throws {
         self.directory = directory
         index = try IndexSnapshot(directory + "/index.sqlite")
         for storageClass in StorageClass.allCases { checkFiles(of: storageClass, book) }
@@ -28,7 +28,7 @@ struct StoreInspection {
         findings.append(Finding(kind, text))
     }
 
-    private mutating func checkFiles(of storageClass: StorageClass, _ book: PictureBook) {
+    private mutating func checkFiles(of storageClass: StorageClass, _ book: ImageBook) {
         let root = directory + "/" + storageClass.rawValue
         let found = FolderWalk(root)?.files ?? [:]
         var rows: Set<String> = []

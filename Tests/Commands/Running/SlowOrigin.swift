@@ -1,7 +1,7 @@
 import AvatarStoreTesting
 import Synchronization
 
-/// An origin with a picture at every path. It does not answer requests for `/late/` until `hurry()` is called.
+/// An origin with an image at every path. It does not answer requests for `/late/` until `hurry()` is called.
 final class SlowOrigin: Sendable {
     let origin: LoopbackOrigin
     private let late: AsyncStream<Void>
@@ -19,21 +19,21 @@ final class SlowOrigin: Sendable {
 
     /// Starts one.
     ///
-    /// - Parameter dripping: whether late pictures come byte by byte, which keeps a client waiting that gives up after silence.
+    /// - Parameter dripping: whether late images come byte by byte, which keeps a client waiting that gives up after silence.
     static func start(dripping: Bool = false) async throws -> SlowOrigin {
         let (late, arrivals) = AsyncStream.makeStream(of: Void.self)
         let pace = Pace()
         let origin = try await LoopbackOrigin.start { request in
             guard request.path.hasPrefix("/late/"), !pace.isHurrying.withLock({ $0 }) else {
-                return picture(request.target)
+                return image(request.target)
             }
             arrivals.yield()
-            return dripping ? picture(request.target).behaving(.drip(byteCount: 1, interval: .seconds(5))) : .hang
+            return dripping ? image(request.target).behaving(.drip(byteCount: 1, interval: .seconds(5))) : .hang
         }
         return SlowOrigin(origin: origin, late: late, pace: pace)
     }
 
-    /// Waits until a picture in `/late/` was requested.
+    /// Waits until an image in `/late/` was requested.
     func lateRequest() async {
         for await _ in late { return }
     }

@@ -7,13 +7,13 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct ChangedStoreTests {
     /// Checks that the server says it is not ready, without naming a path, and is alive.
     private func expectNotReady(_ server: RunningServer) async throws {
-        let picture = try await ServedStore.wait(for: "/contacts/ada/picture", at: server) { $0.status == 503 }
+        let image = try await ServedStore.wait(for: "/contacts/ada/picture", at: server) { $0.status == 503 }
         for target in ["/readyz", "/contacts", "/", "/changes", "/metrics", "/images/x.png"] {
             let reply = try await server.ask(target)
             #expect(reply.status == 503 && reply.isProblem, "\(target)")
             #expect(!reply.text.contains(server.workplace.path))
         }
-        #expect(picture.isProblem && picture.text.contains("moved, replaced or upgraded"))
+        #expect(image.isProblem && image.text.contains("moved, replaced or upgraded"))
         #expect(try await server.ask("/healthz").status == 200)
         #expect(try await server.ask("/openapi.json").status == 200)
     }
@@ -28,7 +28,7 @@ import Testing
 
             try FileManager.default.moveItem(atPath: place.path("away"), toPath: place.path("store"))
             let back = try await ServedStore.wait(for: "/contacts/ada/picture", at: server) { $0.status == 200 }
-            #expect(back.body == pictureBytes("/ada.png"))
+            #expect(back.body == imageBytes("/ada.png"))
             #expect(try await server.ask("/readyz").status == 200)
         }
         #expect(run.status == 143)
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func deletedFileIsNoPicture_untilTheNextSync() async throws {
+    @Test func deletedFileIsNoImage_untilTheNextSync() async throws {
         try await ServedStore.served { server, _ in
             let place = server.workplace
             try FileManager.default.removeItem(atPath: place.path("store/caches"))

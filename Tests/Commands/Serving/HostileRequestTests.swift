@@ -122,7 +122,7 @@ import Testing
     func badRangeIsIgnored(range: String) async throws {
         try await ServedStore.served { server, _ in
             let reply = try await server.ask("/contacts/ada/picture", ["Range: \(range)"])
-            #expect(reply.status == 200 && reply.body == pictureBytes("/ada.png"))
+            #expect(reply.status == 200 && reply.body == imageBytes("/ada.png"))
         }
     }
 
@@ -139,7 +139,7 @@ import Testing
             let expecting = try await connection.ask("/healthz", ["Content-Length: 5", "Expect: 100-continue"])
 
             #expect(length.status == 200 && chunked.status == 200)
-            #expect(next.status == 200 && next.body == pictureBytes("/ada.png"))
+            #expect(next.status == 200 && next.body == imageBytes("/ada.png"))
             #expect(expecting.status == 200 && expecting["connection"] == "close")
             #expect(try await connection.readToEnd().isEmpty)
         }
@@ -167,7 +167,7 @@ import Testing
 
             for (number, reply) in replies.dropLast().enumerated() {
                 #expect(reply.status == [200, 200, 404][number % 3])
-                if number % 3 == 1 { #expect(reply.body == pictureBytes("/ada.png")) }
+                if number % 3 == 1 { #expect(reply.body == imageBytes("/ada.png")) }
             }
             #expect(replies.last?.status == 400 && replies.last?["connection"] == "close")
             #expect(try await connection.readToEnd().isEmpty)

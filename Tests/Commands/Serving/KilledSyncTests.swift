@@ -5,16 +5,16 @@ import ProgramRunning
 import Synchronization
 import Testing
 
-/// A sync beside the server is killed again and again. Each client only ever gets whole pictures of the contact that it asked
+/// A sync beside the server is killed again and again. Each client only ever gets whole images of the contact that it asked
 /// for, and never an older one after a newer one.
 @Suite(.timeLimit(.minutes(30))) struct KilledSyncTests {
     private static let contacts = 40
 
-    /// An origin whose pictures change, and which knows what each of them is.
+    /// An origin whose images change, and which knows what each of them is.
     private final class ChangingOrigin: Sendable {
         private struct State {
             var version = 1
-            var pictures: [String: (contact: Int, version: Int)] = [:]
+            var images: [String: (contact: Int, version: Int)] = [:]
         }
 
         private let state = Mutex(State())
@@ -23,7 +23,7 @@ import Testing
             state.withLock { $0.version += 1 }
         }
 
-        /// The present picture at `/NUMBER`.
+        /// The present image at `/NUMBER`.
         func response(_ path: String) -> LoopbackOrigin.Response {
             guard let contact = Int(path.dropFirst()) else { return .status(404) }
             return state.withLock { state in
@@ -31,12 +31,12 @@ import Testing
                     seed: UInt64(contact * 10_000 + state.version),
                     byteCount: 3_000 + contact * 500
                 )
-                state.pictures[ServedStore.tag(bytes)] = (contact, state.version)
+                state.images[ServedStore.tag(bytes)] = (contact, state.version)
                 return .image(bytes, etag: "\"\(state.version)\"", cacheControl: "max-age=0")
             }
         }
 
-        func picture(_ tag: String) -> (contact: Int, version: Int)? { state.withLock { $0.pictures[tag] } }
+        func image(_ tag: String) -> (contact: Int, version: Int)? { state.withLock { $0.images[tag] } }
     }
 
     /// What one client has seen.
@@ -44,16 +44,16 @@ import Testing
         let server: RunningServer
         let origin: ChangingOrigin
         var random: SplitMix64
-        /// The tag and the version of each contact's picture that came last.
+        /// The tag and the version of each contact's image that came last.
         private var seen: [Int: (tag: String, version: Int)] = [:]
-        private(set) var newPictures = 0
+        private(set) var newImages = 0
         private(set) var unchanged = 0
 
         init(_ server: RunningServer, _ origin: ChangingOrigin, seed: UInt64) {
             (self.server, self.origin, random) = (server, origin, SplitMix64(seed: seed))
         }
 
-        /// Asks for pictures until the task is cancelled.
+        /// Asks for images until the task is cancelled.
         mutating func read(_ comment: Comment) async throws {
             let connection = try server.connect()
             while !Task.isCancelled {
@@ -68,23 +68,23 @@ import Testing
                     unchanged += 1
                 case 200:
                     #expect(ServedStore.tag(reply.body) == tag, comment)
-                    let picture = try #require(origin.picture(tag), comment)
-                    #expect(picture.contact == contact, comment)
-                    #expect(picture.version >= known?.version ?? 0, comment)
-                    seen[contact] = (tag, picture.version)
-                    newPictures += 1
+                    let image = try #require(origin.image(tag), comment)
+                    #expect(image.contact == contact, comment)
+                    #expect(image.version >= known?.version ?? 0, comment)
+                    seen[contact] = (tag, image.version)
+                    newImages += 1
                 default: Issue.record("\(reply.status): \(reply.text)")
                 }
             }
         }
     }
 
-    @Test func clientsNeverGetAMixOrAnotherPicture() async throws {
+    @Test func clientsNeverGetAMixOrAnotherImage() async throws {
         let seed = TestMode.seed
         let comment: Comment = "seed \(seed)"
         var random = SplitMix64(seed: seed)
-        let pictures = ChangingOrigin()
-        let origin = try await LoopbackOrigin.start { pictures.response($0.path) }
+        let images = ChangingOrigin()
+        let origin = try await LoopbackOrigin.start { images.response($0.path) }
         let workplace = try Workplace()
         let people = (0..<Self.contacts).map { "{\"id\": \"c\($0)\", \"avatarURL\": \"\(origin.url("/\($0)"))\"}\n" }
         try workplace.write("people.ndjson", people.joined())
@@ -93,13 +93,13 @@ import Testing
         let run = try await RunningServer.with(in: workplace) { server in
             let readers = (0..<3).map { number in
                 Task {
-                    var reader = Reader(server, pictures, seed: seed + UInt64(number))
+                    var reader = Reader(server, images, seed: seed + UInt64(number))
                     try await reader.read(comment)
                     return reader
                 }
             }
             for _ in 0..<(TestMode.isThorough ? 1_000 : 15) {
-                pictures.nextVersion()
+                images.nextVersion()
                 let requests = origin.requestCount + Int.random(in: 1...Self.contacts, using: &random)
                 let sync = try await workplace.start(["sync", "people.ndjson", "--allow-private-network", "--quiet"])
                 let end = Task { try await sync.end() }
@@ -111,12 +111,12 @@ import Testing
             for reader in readers { reader.cancel() }
             for reader in readers {
                 let reader = try await reader.value
-                #expect(reader.newPictures > Self.contacts && reader.unchanged > 0, comment)
+                #expect(reader.newImages > Self.contacts && reader.unchanged > 0, comment)
             }
             // The next request shows what the last sync stored.
             let last = try await server.ask("/contacts/c0/picture")
             #expect(
-                pictures.picture(try #require(last["etag"]))?.version == (TestMode.isThorough ? 1_001 : 16),
+                images.image(try #require(last["etag"]))?.version == (TestMode.isThorough ? 1_001 : 16),
                 comment
             )
         }

@@ -10,10 +10,10 @@ import Testing
 
 /// A server with short limits in this process.
 enum LimitedServer {
-    /// The picture of Ada.
+    /// The image of Ada.
     static let photo = SampleImage.png(seed: 3, byteCount: 8_000_000)
 
-    /// Runs `body` with a server with these limits on a store with one large picture, of Ada.
+    /// Runs `body` with a server with these limits on a store with one large image, of Ada.
     static func with(
         _ limits: ServerLimits,
         _ body: (RawConnection.Place, AvatarStore) async throws -> Void

@@ -35,8 +35,8 @@ import Testing
         let seed = TestMode.seed
         var random = SplitMix64(seed: seed)
         try await ServedStore.served { server, origin in
-            // Anything that fetches would revalidate a picture that is due.
-            origin.setResponse(.image(pictureBytes("/ada.png", version: 2), cacheControl: "max-age=0"), for: "/ada.png")
+            // Anything that fetches would revalidate an image that is due.
+            origin.setResponse(.image(imageBytes("/ada.png", version: 2), cacheControl: "max-age=0"), for: "/ada.png")
             try await server.workplace.run("sync", "people.json", "--all", "--allow-private-network").requireSuccess()
             let index = server.workplace.path("store/index.sqlite")
             let before = try Self.dump(index)
@@ -78,7 +78,7 @@ import Testing
         return (["\(method) \(target) HTTP/1.1", "Host: localhost"] + lines + ["", ""]).joined(separator: "\r\n")
     }
 
-    /// The tables and columns that renditions change: their own tables, the totals, and the data from decoding a picture.
+    /// The tables and columns that renditions change: their own tables, the totals, and the data from decoding an image.
     private static let changedByCopies: Set<String> = ["rendition", "undecodable", "total"]
 
     /// The rows of all tables of the index, except access times and the data of renditions.

@@ -5,9 +5,9 @@ import Testing
 
 /// `avatars serve` as its clients see it.
 @Suite(.timeLimit(.minutes(2))) struct ServeCommandTests {
-    @Test func pictureIsServed() async throws {
+    @Test func imageIsServed() async throws {
         try await ServedStore.served { server, _ in
-            let bytes = pictureBytes("/ada.png")
+            let bytes = imageBytes("/ada.png")
             let tag = ServedStore.tag(bytes)
             let connection = try server.connect()
 
@@ -64,15 +64,15 @@ import Testing
         #expect(run.messages.split(separator: "\n").count == 1)
     }
 
-    @Test func replacedPictureIsSeenAfterTheNextSync() async throws {
-        try await withPictures { origin in
+    @Test func replacedImageIsSeenAfterTheNextSync() async throws {
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("people.json", ServedStore.people(origin))
             let arguments = ["--sync", "people.json", "--every", "1s", "--allow-private-network"]
             try await RunningServer.with(arguments, in: workplace) { server in
                 let path = "/contacts/ada/picture"
                 let first = try await ServedStore.wait(for: path, at: server) { $0.status == 200 }
-                #expect(first.body == pictureBytes("/ada.png"))
+                #expect(first.body == imageBytes("/ada.png"))
                 let tag = try #require(first["etag"])
                 #expect(try await server.ask(path, ["If-None-Match: \(tag)"]).status == 304)
                 try workplace.write("people.json", ServedStore.people(origin, ada: "/new.png"))
@@ -81,7 +81,7 @@ import Testing
                     $0.status != 304
                 }
 
-                #expect(second.status == 200 && second.body == pictureBytes("/new.png"))
+                #expect(second.status == 200 && second.body == imageBytes("/new.png"))
                 try await server.program.says("sync complete: ")
             }
         }

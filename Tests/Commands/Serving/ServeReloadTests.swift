@@ -13,7 +13,7 @@ import Testing
     private func bearer(_ token: String) -> [String] { ["Authorization: Bearer \(token)"] }
 
     @Test func hangupReadsTheTokenAndTheListsAgain() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("people.json", ServedStore.people(origin))
             try writeToken("the-first-token-of-all", in: workplace)
@@ -72,7 +72,7 @@ import Testing
 
     /// The images that are stored stay available, and operators see why they are not kept current.
     @Test func listThatIsGoneShowsInTheFigures() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("people.json", ServedStore.people(origin))
             let options = ["--sync", "people.json", "--every", "1s", "--allow-private-network"]

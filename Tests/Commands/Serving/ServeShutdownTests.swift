@@ -10,7 +10,7 @@ import Testing
     /// Waits for a download under way, and closes connections that wait or get events.
     @Test(arguments: [(SIGTERM, Int32(143)), (SIGINT, Int32(130))])
     func signalEndsWithin5Seconds_andResponsesComplete(signal: Int32, status: Int32) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("photo.png", Self.photo)
             origin.setResponse(.image(Self.photo), for: "/ada.png")
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func downloadThatNoOneTakesIsCutOff() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             origin.setResponse(.image(Self.photo), for: "/ada.png")
             try workplace.write("people.json", ServedStore.people(origin))

@@ -3,9 +3,9 @@ import AvatarStoreTesting
 import Foundation
 import ProgramRunning
 
-/// A folder with a synced store: Ada and Carl have pictures, Ben has none, and the id of Zoë needs encoding.
+/// A folder with a synced store: Ada and Carl have images, Ben has none, and the id of Zoë needs encoding.
 enum ServedStore {
-    /// The contact list, with Ada's picture at `ada`.
+    /// The contact list, with Ada's image at `ada`.
     static func people(_ origin: LoopbackOrigin, ada: String = "/ada.png") -> String {
         """
         [{"id": "ada", "name": "Ada Lovelace", "avatarURL": "\(origin.url(ada))"},
@@ -17,7 +17,7 @@ enum ServedStore {
 
     /// Runs `body` with the origin and the folder of a synced store.
     static func with(_ body: (LoopbackOrigin, Workplace) async throws -> Void) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("people.json", people(origin))
             try await workplace.run("sync", "people.json", "--allow-private-network").requireSuccess()

@@ -50,7 +50,7 @@ import Testing
 
     /// The last bytes still wait in the server when the response has ended.
     @Test(arguments: ["1.1\r\nConnection: close", "1.0"])
-    func largePictureIsCompleteBeforeTheConnectionEnds(version: String) async throws {
+    func largeImageIsCompleteBeforeTheConnectionEnds(version: String) async throws {
         try await LimitedServer.with(ServerLimits()) { place, _ in
             let connection = try RawConnection(place, receiveBuffer: 65_536)
             await connection.send("GET /contacts/ada/picture HTTP/\(version)\r\nHost: localhost\r\n\r\n")

@@ -69,9 +69,9 @@ import Testing
     }
 
     #if os(Linux)
-    /// 20 clients request 200 large pictures and read none.
-    @Test func unreadPicturesTakeNoMemory() async throws {
-        try await withPictures { origin in
+    /// 20 clients request 200 large images and read none.
+    @Test func unreadImagesTakeNoMemory() async throws {
+        try await withImages { origin in
             let workplace = try Workplace()
             origin.setResponse(.image(LimitedServer.photo), for: "/ada.png")
             try workplace.write("people.json", ServedStore.people(origin))

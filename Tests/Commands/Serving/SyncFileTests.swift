@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func linesHaveTheirOwnOptions_andAreReadAgain() async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             try workplace.write("people.json", "[{\"id\": \"ada\", \"avatarURL\": \"\(origin.url("/ada.png"))\"}]")
             try workplace.write("staff.csv", "Nr,photo\n7,\(origin.url("/bo.png"))\n")

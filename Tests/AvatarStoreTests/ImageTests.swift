@@ -4,9 +4,9 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// Pictures of contacts with the digest of their bytes, as a server reads them.
+/// Images of contacts with the digest of their bytes, as a server reads them.
 @Suite(.timeLimit(.minutes(5)))
-struct PictureTests {
+struct ImageTests {
     private let face = SampleImage.png(seed: 1, byteCount: 4000)
     private let photo = SampleImage.png(seed: 2, byteCount: 3000)
 
@@ -14,21 +14,21 @@ struct PictureTests {
         SHA256.hash(bytes).map { String(format: "%02x", $0) }.joined()
     }
 
-    @Test func pictureHasTheDigestAndTheBytesOfItsFile() async throws {
+    @Test func imageHasTheDigestAndTheBytesOfItsFile() async throws {
         try await StoreFixture.withStore { fixture in
             let store = fixture.store
             _ = try await store.sync(contacts: [Contact(id: "ada", avatarURL: fixture.serve(face, at: "/a.png"))])
 
-            let picture = try #require(try store.image(of: "ada"))
-            let open = try #require(try store.open(picture))
+            let image = try #require(try store.image(of: "ada"))
+            let open = try #require(try store.open(image))
 
-            #expect(picture.sha256 == digest(face) && picture.sizeBytes == 4000 && picture.mediaType == "image/png")
-            #expect(picture.published == fixture.clock.now())
-            #expect(picture.freshUntil.map { $0 > fixture.clock.now() } == true)
+            #expect(image.sha256 == digest(face) && image.sizeBytes == 4000 && image.mediaType == "image/png")
+            #expect(image.published == fixture.clock.now())
+            #expect(image.freshUntil.map { $0 > fixture.clock.now() } == true)
             #expect(try open.bytes(at: 0, count: 9999) == face)
             #expect(try open.bytes(at: 3990, count: 9999) == Array(face[3990...]))
-            let same = try #require(try store.image(withDigest: picture.sha256))
-            #expect(same.key == picture.key && same.sha256 == picture.sha256)
+            let same = try #require(try store.image(withDigest: image.sha256))
+            #expect(same.key == image.key && same.sha256 == image.sha256)
             #expect(try store.image(of: "ben") == nil)
             for text in ["", "00", String(repeating: "0", count: 64), String(repeating: "x", count: 64)] {
                 #expect(try store.image(withDigest: text) == nil)
@@ -57,7 +57,7 @@ struct PictureTests {
         }
     }
 
-    @Test func openPictureStaysReadableWhenTheImageIsReplaced() async throws {
+    @Test func openImageStaysReadableWhenTheImageIsReplaced() async throws {
         try await StoreFixture.withStore { fixture in
             let store = fixture.store
             let contact = Contact(id: "ada", avatarURL: fixture.serve(face, at: "/a.png", etag: "\"1\""))

@@ -1,4 +1,4 @@
-// Small changes to decoded pictures: orientation and transparency.
+// Small changes to decoded images: orientation and transparency.
 #ifdef AVATAR_RENDITIONS
 #include <stdlib.h>
 #include <string.h>
@@ -27,10 +27,10 @@ int avatar_exif_orientation(const uint8_t *bytes, size_t size) {
     return 1;
 }
 
-bool avatar_orient(avatar_bitmap *picture, int orientation) {
+bool avatar_orient(avatar_bitmap *bitmap, int orientation) {
     if (orientation <= 1) return true;
-    int width = picture->width, height = picture->height;
-    size_t channels = (size_t)picture->channels;
+    int width = bitmap->width, height = bitmap->height;
+    size_t channels = (size_t)bitmap->channels;
     bool is_turned = orientation >= 5;
     uint8_t *pixels = malloc((size_t)width * (size_t)height * channels), *to = pixels;
     if (!pixels) return false;
@@ -40,40 +40,40 @@ bool avatar_orient(avatar_bitmap *picture, int orientation) {
             int from_x = is_turned ? y : x, from_y = is_turned ? x : y;
             if (orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8) from_x = width - 1 - from_x;
             if (orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7) from_y = height - 1 - from_y;
-            memcpy(to, picture->pixels + ((size_t)from_y * (size_t)width + (size_t)from_x) * channels, channels);
+            memcpy(to, bitmap->pixels + ((size_t)from_y * (size_t)width + (size_t)from_x) * channels, channels);
         }
     }
-    free(picture->pixels);
-    picture->pixels = pixels;
-    picture->width = new_width;
-    picture->height = new_height;
+    free(bitmap->pixels);
+    bitmap->pixels = pixels;
+    bitmap->width = new_width;
+    bitmap->height = new_height;
     return true;
 }
 
-void avatar_drop_opaque_alpha(avatar_bitmap *picture) {
-    if (!picture->has_alpha) return;
-    size_t pixels = (size_t)picture->width * (size_t)picture->height, channels = (size_t)picture->channels;
+void avatar_drop_opaque_alpha(avatar_bitmap *bitmap) {
+    if (!bitmap->has_alpha) return;
+    size_t pixels = (size_t)bitmap->width * (size_t)bitmap->height, channels = (size_t)bitmap->channels;
     for (size_t i = 0; i < pixels; i++) {
-        if (picture->pixels[i * channels + channels - 1] != 255) return;
+        if (bitmap->pixels[i * channels + channels - 1] != 255) return;
     }
     for (size_t i = 0; i < pixels; i++) {
-        memmove(picture->pixels + i * (channels - 1), picture->pixels + i * channels, channels - 1);
+        memmove(bitmap->pixels + i * (channels - 1), bitmap->pixels + i * channels, channels - 1);
     }
-    picture->channels--;
-    picture->has_alpha = false;
+    bitmap->channels--;
+    bitmap->has_alpha = false;
 }
 
-void avatar_flatten(avatar_bitmap *picture) {
-    if (!picture->has_alpha) return;
-    size_t pixels = (size_t)picture->width * (size_t)picture->height, channels = (size_t)picture->channels;
+void avatar_flatten(avatar_bitmap *bitmap) {
+    if (!bitmap->has_alpha) return;
+    size_t pixels = (size_t)bitmap->width * (size_t)bitmap->height, channels = (size_t)bitmap->channels;
     for (size_t i = 0; i < pixels; i++) {
-        uint8_t *pixel = picture->pixels + i * channels;
+        uint8_t *pixel = bitmap->pixels + i * channels;
         unsigned alpha = pixel[channels - 1];
         for (size_t c = 0; c < channels - 1; c++) {
             pixel[c] = (uint8_t)((pixel[c] * alpha + 255 * (255 - alpha) + 127) / 255);
         }
         pixel[channels - 1] = 255;
     }
-    avatar_drop_opaque_alpha(picture);
+    avatar_drop_opaque_alpha(bitmap);
 }
 #endif

@@ -8,14 +8,14 @@ import Testing
 
 /// `/contacts/ID/picture` and `/images/SHA256.EXT`.
 @Suite(.timeLimit(.minutes(5)))
-struct PictureRouteTests {
+struct ImageRouteTests {
     private let face = ResponderFixture.face
     private static let digest = SHA256.hash(ResponderFixture.face).map { String(format: "%02x", $0) }.joined()
 
     @Test(arguments: [
         "/contacts/ada/picture", ResponderFixture.oddPath + "/picture", "http://host:1/contacts/ada/picture",
     ])
-    func pictureOfAContact(path: String) async throws {
+    func imageOfAContact(path: String) async throws {
         try await ResponderFixture.with { fixture in
             let answer = fixture.ask(path)
             let head = fixture.ask(path, method: .head)
@@ -46,7 +46,7 @@ struct PictureRouteTests {
         }
     }
 
-    @Test func largePictureIsAFile() async throws {
+    @Test func largeImageIsAFile() async throws {
         try await ResponderFixture.with { fixture in
             let answer = fixture.ask("/contacts/carl/picture")
             let middle = fixture.ask("/contacts/carl/picture", [.range: "bytes=10-69999"])
@@ -63,7 +63,7 @@ struct PictureRouteTests {
         ("\"a,b\" , W/\"DIGEST\"", 304),
         ("\"x\"", 200), ("DIGEST", 200), ("", 200), (",,,", 200), ("\"", 200),
     ])
-    func clientThatHasThePictureGetsNoBytes(tag: String, status: Int) async throws {
+    func clientThatHasTheImageGetsNoBytes(tag: String, status: Int) async throws {
         try await ResponderFixture.with { fixture in
             let tag = tag.replacing("DIGEST", with: Self.digest)
             let answer = fixture.ask("/contacts/ada/picture", [.ifNoneMatch: tag])
@@ -88,7 +88,7 @@ struct PictureRouteTests {
         }
     }
 
-    @Test func replacedPictureIsSeenByTheNextRequest() async throws {
+    @Test func replacedImageIsSeenByTheNextRequest() async throws {
         try await ResponderFixture.with { fixture in
             let tag = try #require(fixture.ask("/contacts/ada/picture").fields[.eTag])
             #expect(fixture.ask("/contacts/ada/picture", [.ifNoneMatch: tag]).status == 304)
@@ -126,7 +126,7 @@ struct PictureRouteTests {
         }
     }
 
-    @Test func rangeOfAnotherPictureIsIgnored() async throws {
+    @Test func rangeOfAnotherImageIsIgnored() async throws {
         try await ResponderFixture.with { fixture in
             let date = try #require(fixture.ask("/contacts/ada/picture").fields[.lastModified])
             let cases = [
@@ -139,9 +139,9 @@ struct PictureRouteTests {
         }
     }
 
-    // MARK: No picture
+    // MARK: No image
 
-    @Test func contactWithoutAPictureIs404_orInitials() async throws {
+    @Test func contactWithoutAImageIs404_orInitials() async throws {
         try await ResponderFixture.with { fixture in
             let without = fixture.ask("/contacts/ben/picture")
             let initials = fixture.ask("/contacts/ben/picture?placeholder=initials&size=64")
@@ -165,15 +165,15 @@ struct PictureRouteTests {
         }
     }
 
-    @Test func lostFileIsNoPicture() async throws {
+    @Test func lostFileIsNoImage() async throws {
         try await ResponderFixture.with { fixture in
-            let picture = try #require(try fixture.store.store.image(of: "ada"))
-            let path = try #require(try fixture.store.store.localFile(for: picture.key))
+            let image = try #require(try fixture.store.store.image(of: "ada"))
+            let path = try #require(try fixture.store.store.localFile(for: image.key))
             try FileManager.default.removeItem(atPath: path)
 
             #expect(fixture.ask("/contacts/ada/picture").status == 404)
             #expect(fixture.ask("/contacts/ada/picture?placeholder=initials").status == 200)
-            #expect(fixture.ask("/images/\(picture.sha256).png").status == 404)
+            #expect(fixture.ask("/images/\(image.sha256).png").status == 404)
             try Data(ResponderFixture.face).write(to: URL(filePath: path))
         }
     }

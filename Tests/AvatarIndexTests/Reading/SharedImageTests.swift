@@ -4,9 +4,9 @@ import Testing
 
 @testable import AvatarIndex
 
-/// Pictures that many contacts have from one host.
-@Suite(.timeLimit(.minutes(5))) struct SharedPictureTests {
-    @Test func sharedPictureIsCountedByContactsOfOneHost() throws {
+/// Images that many contacts have from one host.
+@Suite(.timeLimit(.minutes(5))) struct SharedImageTests {
+    @Test func sharedImageIsCountedByContactsOfOneHost() throws {
         try withIndex { index in
             try index.write { transaction in
                 // 3 entries of one host, one of them with 2 contacts, and an entry of another host.
@@ -17,7 +17,7 @@ import Testing
                 // One entry with 4 contacts.
                 let logo = try add(6, host: "b.example:443", transaction.addFile(2), transaction)
                 for contact in ["x", "y", "z"] { try transaction.link(contact, to: logo) }
-                // A contact that has the picture twice counts once.
+                // A contact that has the image twice counts once.
                 let twice = try transaction.addFile(3)
                 for number in 7...9 {
                     let id = try transaction.add(

@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 
 /// A store of many images of one size, made by SQL and plain writes.
-package struct PictureStore: Sendable {
+package struct ImageStore: Sendable {
     package let directory: String
     package let count: Int
     package let bytes: Int

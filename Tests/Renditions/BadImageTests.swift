@@ -11,14 +11,14 @@ import Glibc
 import Darwin
 #endif
 
-/// Pictures that cannot or must not be decoded. The decoder must report the reason and never crash.
+/// Images that cannot or must not be decoded. The decoder must report the reason and never crash.
 @Suite(.enabled(if: Fixture.hasDecoders, "needs the package trait Renditions"), .timeLimit(.minutes(5)))
-struct BadPictureTests {
+struct BadImageTests {
     private let pool = DecoderPool()
     private let rendition = Rendition(size: 48, format: .jpeg)
 
-    /// The decodable pictures of this target and of the image parsers, except slow ones.
-    private static func pictures() throws -> [(name: String, bytes: [UInt8])] {
+    /// The decodable images of this target and of the image parsers, except slow ones.
+    private static func images() throws -> [(name: String, bytes: [UInt8])] {
         let others = URL(filePath: #filePath).appending(path: "../../AvatarImagesTests/Fixtures/images").standardized
         let formats = ["jpg", "png", "webp", "gif"]
         let names = try FileManager.default.contentsOfDirectory(atPath: others.path).filter { name in
@@ -33,8 +33,8 @@ struct BadPictureTests {
         try await pool.refusal(rendition, of: bytes)
     }
 
-    @Test func cutPicturesAreTruncated() async throws {
-        for (name, bytes) in try Self.pictures() {
+    @Test func cutImagesAreTruncated() async throws {
+        for (name, bytes) in try Self.images() {
             #expect(try await refusal(of: bytes) == nil, "\(name)")
             for length in [0, bytes.count / 10, bytes.count / 2, bytes.count * 95 / 100, bytes.count - 1] {
                 let refusal = try await refusal(of: Array(bytes.prefix(length)))
@@ -57,13 +57,13 @@ struct BadPictureTests {
         )
     }
 
-    @Test func changedPicturesKillNoDecoder() async throws {
+    @Test func changedImagesKillNoDecoder() async throws {
         var state: UInt64 = 0x9E37_79B9_7F4A_7C15
         func random(below limit: Int) -> Int {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             return Int(state >> 33) % limit
         }
-        for (name, bytes) in try Self.pictures() {
+        for (name, bytes) in try Self.images() {
             for round in 0..<30 {
                 var bytes = bytes
                 for _ in 0...random(below: 4) { bytes[random(below: bytes.count)] = UInt8(random(below: 256)) }
@@ -98,7 +98,7 @@ struct BadPictureTests {
         let jpeg = try Fixture.bytes("orientation-1.jpg")
         let zip: [UInt8] = Array("PK\u{3}\u{4}".utf8) + [UInt8](repeating: 0, count: 100)
 
-        // The picture comes first; the decoder does not read the rest.
+        // The image comes first; the decoder does not read the rest.
         #expect(try await refusal(of: jpeg + zip) == nil)
         #expect(try await refusal(of: try Fixture.bytes("small.png") + Array("<script>".utf8)) == nil)
         // Other data comes first.
@@ -162,10 +162,10 @@ struct BadPictureTests {
         )
     }
 
-    /// Tests the memory limit. On a busy machine this picture exceeds the usual time limit.
+    /// Tests the memory limit. On a busy machine this image exceeds the usual time limit.
     @Test func interlaceBombFitsIntoTheLimits() async throws {
         var limits = DecoderWorkers.Limits()
-        limits.picture = .seconds(60)
+        limits.image = .seconds(60)
         let patient = DecoderPool(helperPath: nil, limits: limits)
         let made = try await patient.make(rendition, of: "interlace-bomb.png")
 

@@ -2,7 +2,7 @@ import AvatarDigest
 import AvatarStoreTesting
 
 /// The content of an image. It follows from key and version, so that every process can compute it.
-package struct Picture: Hashable, Sendable {
+package struct Image: Hashable, Sendable {
     private let seed: UInt64
     package let byteCount: Int
 

@@ -4,7 +4,7 @@ package import AvatarImages
 import AvatarFoundation
 
 /// File names for exported images: derived from the image's name, and valid on all common systems.
-package enum PictureName {
+package enum ImageFileName {
     /// The most bytes before the extension.
     static let maximumBytes = 100
     /// Names that Windows reserves for devices, with any extension.

@@ -8,9 +8,9 @@ import Testing
 
 @testable import AvatarStore
 
-/// Pictures of cards at their own server, whose address is private.
+/// Images of cards at their own server, whose address is private.
 @Suite(.timeLimit(.minutes(5)))
-struct PictureAtSourceTests {
+struct ImageAtSourceTests {
     /// A store that may contact no private address, a server by the name `dav.example`, and the root of its URLs.
     private static func with(_ body: (StoreFixture, BookServer, String) async throws -> Void) async throws {
         try await BookServer.with { server in
@@ -46,7 +46,7 @@ struct PictureAtSourceTests {
     @Test func onlyTheServerOfTheCardMayBePrivate() async throws {
         try await Self.with { fixture, server, root in
             fixture.origin.setResponse(Self.image(1), for: "/ada.png")
-            server.setPicture(Self.image(2), at: "/photos/ada.png")
+            server.setImage(Self.image(2), at: "/photos/ada.png")
             server.put("ada", "PHOTO;VALUE=URI:\(root)/photos/ada.png")
             // Another port, another name of the same address, the address itself, and another scheme.
             server.put("ben", "PHOTO;VALUE=URI:\(fixture.origin.url("/ada.png"))")
@@ -72,9 +72,9 @@ struct PictureAtSourceTests {
     @Test func redirectFromTheServerIsJudged() async throws {
         try await Self.with { fixture, server, root in
             fixture.origin.setResponse(Self.image(1), for: "/ada.png")
-            server.setPicture(Self.image(2), at: "/photos/here.png")
-            server.setPicture(.redirect(to: "/photos/here.png"), at: "/photos/ada.png")
-            server.setPicture(.redirect(to: fixture.origin.url("/ada.png")), at: "/photos/ben.png")
+            server.setImage(Self.image(2), at: "/photos/here.png")
+            server.setImage(.redirect(to: "/photos/here.png"), at: "/photos/ada.png")
+            server.setImage(.redirect(to: fixture.origin.url("/ada.png")), at: "/photos/ben.png")
             server.put("ada", "PHOTO;VALUE=URI:\(root)/photos/ada.png")
             server.put("ben", "PHOTO;VALUE=URI:\(root)/photos/ben.png")
 
@@ -89,8 +89,8 @@ struct PictureAtSourceTests {
 
     @Test func listMayNotNameTheServer() async throws {
         try await Self.with { fixture, server, root in
-            server.setPicture(Self.image(1), at: "/photos/ada.png")
-            server.setPicture(Self.image(2), at: "/photos/secret.png")
+            server.setImage(Self.image(1), at: "/photos/ada.png")
+            server.setImage(Self.image(2), at: "/photos/secret.png")
             server.put("ada", "PHOTO;VALUE=URI:\(root)/photos/ada.png")
             let list = [Contact(id: "mallory", avatarURL: "\(root)/photos/secret.png")]
 

@@ -4,19 +4,19 @@ import BenchmarkFigures
 import Foundation
 
 /// Images of one size in memory, no two with the same bytes.
-struct Pictures {
+struct Images {
     let images: [OwnImage]
 
     /// - Parameter seed: Different seeds give different bytes.
     init(_ count: Int, of bytes: Int, seed: Int) {
-        var picture = SampleImage.png(seed: 1, byteCount: bytes)
+        var image = SampleImage.png(seed: 1, byteCount: bytes)
         // Overwrites part of the pixels, which are noise.
         let place = bytes / 2
         images = (0..<count).map { number in
             withUnsafeBytes(of: (seed << 32 | number).littleEndian) {
-                picture.replaceSubrange(place..<place + 8, with: $0)
+                image.replaceSubrange(place..<place + 8, with: $0)
             }
-            return OwnImage(named: "person-\(seed)-\(number)", bytes: picture)
+            return OwnImage(named: "person-\(seed)-\(number)", bytes: image)
         }
     }
 }

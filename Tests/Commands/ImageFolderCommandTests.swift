@@ -4,10 +4,10 @@ import ProgramRunning
 import Testing
 
 /// `avatars export` and `avatars import`.
-@Suite(.timeLimit(.minutes(5))) struct PictureFolderCommandTests {
-    /// A store with two fetched pictures, one of which two contacts share, and a saved image with an awkward name.
+@Suite(.timeLimit(.minutes(5))) struct ImageFolderCommandTests {
+    /// A store with two fetched images, one of which two contacts share, and a saved image with an awkward name.
     private func withStore(_ body: (Workplace, LoopbackOrigin) async throws -> Void) async throws {
-        try await withPictures { origin in
+        try await withImages { origin in
             let workplace = try Workplace()
             let records = [("1", "/p/ada.png"), ("2", "/q/ada.png"), ("3", "/q/ada.png")].map { id, path in
                 "{\"id\": \"\(id)\", \"avatarURL\": \"\(origin.url(path))\"}"
@@ -80,7 +80,7 @@ import Testing
             let imported = try await workplace.run("import", "out", "--json", "--store", "other")
             #expect(imported.status == 0)
             #expect(try imported.object.number("found") == 3 && imported.object.number("stored") == 3)
-            let picture = try await workplace.run(
+            let image = try await workplace.run(
                 "get",
                 origin.url("/p/ada.png"),
                 "--store",
@@ -88,7 +88,7 @@ import Testing
                 "--policy",
                 "offline"
             )
-            #expect(picture.bytes == pictureBytes("/p/ada.png"))
+            #expect(image.bytes == imageBytes("/p/ada.png"))
         }
     }
 
@@ -107,7 +107,7 @@ import Testing
             try workplace.write("out/ada.png", "drawn over")
 
             #expect(try await workplace.run("verify").status == 0)
-            #expect(try await workplace.run("get", origin.url("/p/ada.png")).bytes == pictureBytes("/p/ada.png"))
+            #expect(try await workplace.run("get", origin.url("/p/ada.png")).bytes == imageBytes("/p/ada.png"))
         }
     }
 
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test func folderOfPicturesBecomesOwnImages() async throws {
+    @Test func folderOfImagesBecomesOwnImages() async throws {
         let workplace = try folder(["Ada.png", "Žofie Č.png"])
 
         let preview = try await workplace.run("import", "folder", "--dry-run")
@@ -348,7 +348,7 @@ import Testing
         #expect(try workplace.names == ["file"])
     }
 
-    /// A workplace with `folder`, which holds a different picture for each of `names`.
+    /// A workplace with `folder`, which holds a different image for each of `names`.
     private func folder(_ names: [String]) throws -> Workplace {
         let workplace = try Workplace()
         try FileManager.default.createDirectory(atPath: workplace.path("folder"), withIntermediateDirectories: false)

@@ -2,8 +2,8 @@ import AvatarStoreTesting
 import ProgramRunning
 import Synchronization
 
-/// An origin that has a picture at every path, and can replace them all.
-final class ChangingPictures: Sendable {
+/// An origin that has an image at every path, and can replace them all.
+final class ChangingImages: Sendable {
     let origin: LoopbackOrigin
     private let versions: Versions
 
@@ -17,13 +17,13 @@ final class ChangingPictures: Sendable {
     }
 
     /// Runs `body` with a new origin.
-    static func with<Result>(_ body: (ChangingPictures) async throws -> Result) async throws -> Result {
+    static func with<Result>(_ body: (ChangingImages) async throws -> Result) async throws -> Result {
         let versions = Versions()
         let origin = try await LoopbackOrigin.start { request in
-            picture(request.target, version: versions.current.withLock { $0 })
+            image(request.target, version: versions.current.withLock { $0 })
         }
         do {
-            let result = try await body(ChangingPictures(origin: origin, versions: versions))
+            let result = try await body(ChangingImages(origin: origin, versions: versions))
             try await origin.stop()
             return result
         } catch {
@@ -32,11 +32,11 @@ final class ChangingPictures: Sendable {
         }
     }
 
-    /// Replaces the pictures at all paths.
+    /// Replaces the images at all paths.
     func change() {
         versions.current.withLock { $0 += 1 }
     }
 
-    /// The version of the pictures.
+    /// The version of the images.
     var version: Int { versions.current.withLock { $0 } }
 }

@@ -5,9 +5,9 @@ import AvatarStoreTesting
 import Foundation
 import Testing
 
-/// The response for an ignored picture is that for no picture.
-@Suite(.timeLimit(.minutes(5))) struct IgnoredPictureTests {
-    @Test func ignoredPictureGivesTheSameResponseAsNone() async throws {
+/// The response for an ignored image is that for no image.
+@Suite(.timeLimit(.minutes(5))) struct IgnoredImageTests {
+    @Test func ignoredImageGivesTheSameResponseAsNone() async throws {
         try await ResponderFixture.with { fixture in
             let digest = Hexadecimal.text(ContentDigest.sha256(ResponderFixture.face))
             #expect(fixture.ask("/contacts/ada/picture").status == 200)

@@ -37,6 +37,7 @@ package final class PendingWork {
         }
         let (gone, goneBatches) = (unlinked, unlinkedBatches)
         let (result, renditions) = try index.write(durability) { transaction in
+            try boot.recordFailures(in: transaction)
             for file in gone { try transaction.dropPending(file) }
             for (batch, rest) in goneBatches { try transaction.dropPending(batch, leaving: rest) }
             return (try body(transaction), transaction.retiredRenditions)
@@ -44,6 +45,11 @@ package final class PendingWork {
         unlinked.removeFirst(gone.count)
         unlinkedBatches.removeFirst(goneBatches.count)
         unlinkRenditions(renditions)
+        do {
+            try boot.endRecording()
+        } catch {
+            // The transaction is committed. The next one has the record once more.
+        }
         return result
     }
 

@@ -75,7 +75,6 @@ package final class BootRecord {
 
     /// Makes everything durable and removes the boot id, if this is the last process that has the store open.
     func markClean() throws {
-        try recordFailures()
         // Another process may have changed the store, and closed it before this one.
         guard try mark == .thisBoot || isOfThisBoot(index.openBoot()?.id), try isAlone() else { return }
         let begin = try synchronize()
@@ -165,11 +164,11 @@ package final class BootRecord {
         unrecordedCount += 1
         places.suspects?.begin(after: 0)
         // The log of the index may have lost bytes too, and tells it once.
-        for _ in 1...2 {
+        for _ in 1...4 {
             do {
                 return try recordFailures()
             } catch {
-                // This process knows it still, and tries again before it relies on the files.
+                // This process knows it still. Its next transaction has the record, or its next look at the files.
             }
         }
     }
@@ -177,19 +176,29 @@ package final class BootRecord {
     /// Writes the failures of this process into the index, as far as they are not there.
     private func recordFailures() throws {
         guard unrecordedCount > 0 else { return }
-        try index.write(.power) { transaction in
-            let stored = try transaction.openBoot()
-            // A store that is closed has nothing to lose.
-            guard stored != nil || mark != .none else {
-                places.suspects?.end()
-                return
-            }
-            // The files of an earlier boot are still to be compared.
-            let (id, failures) = Self.parts(of: stored?.id ?? current.text)
-            let record = Self.record(id, failures: failures + unrecordedCount)
-            try transaction.replaceBoot(by: record, lastDurableFile: 0)
-            places.suspects?.begin(after: stored?.lastDurableFile ?? 0)
+        try index.write(.power) { try recordFailures(in: $0) }
+        try endRecording()
+    }
+
+    /// As `recordFailures()`, in a transaction that has another purpose. `endRecording()` must follow its commit.
+    func recordFailures(in transaction: IndexTransaction) throws {
+        guard unrecordedCount > 0 else { return }
+        let stored = try transaction.openBoot()
+        // A store that is closed has nothing to lose.
+        guard stored != nil || mark != .none else {
+            places.suspects?.end()
+            return
         }
+        // The files of an earlier boot are still to be compared.
+        let (id, failures) = Self.parts(of: stored?.id ?? current.text)
+        let record = Self.record(id, failures: failures + unrecordedCount)
+        try transaction.replaceBoot(by: record, lastDurableFile: 0)
+        places.suspects?.begin(after: stored?.lastDurableFile ?? 0)
+    }
+
+    /// Takes the failures for recorded, once their transaction is committed. If this throws, they are recorded once more.
+    func endRecording() throws {
+        guard unrecordedCount > 0 else { return }
         try places.removeFiles(of: index.partialDownloads())
         unrecordedCount = 0
     }

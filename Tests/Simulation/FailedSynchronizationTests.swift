@@ -253,7 +253,7 @@ struct FailedSynchronizationTests {
     }
 
     /// A full disk does not let the index be written, so the failure is known to this process alone for now.
-    @Test func aFailureThatCannotBeRecordedIsRecordedByTheClose() async throws {
+    @Test func aFailureThatCannotBeRecordedIsRecordedByTheNextChange() async throws {
         let image = ImageKey.remote(1)
         let origin = ScriptedOrigin()
         origin.want([1: 1])
@@ -274,10 +274,12 @@ struct FailedSynchronizationTests {
         }
         disk.fail(nil)
         let other = try await disk.openStore()
+        #expect(try other.index.openBoot()?.id.contains("failed") == false)
 
-        try await store.close()
+        try await store.save(Image(of: .own(2), version: 1).bytes, named: "other")
 
         #expect(try other.index.openBoot()?.id.contains("failed") == true)
+        try await store.close()
         try await other.close()
         #expect(try await disk.openStore().index.openBoot() == nil)
     }

@@ -54,8 +54,6 @@ package actor StoreWriter {
     var moving: Task<Void, Never>?
 
     private let thread = StoreThread(label: "avatar-store.writer")
-    /// Runs tasks whose next step is a commit on the writer's thread, which saves waking another one.
-    package nonisolated var executor: any TaskExecutor { thread.tasks }
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         thread.asUnownedSerialExecutor()
@@ -229,34 +227,16 @@ package protocol WriterMetrics: Sendable {
 /// Transactions, renames and fsync block. The cooperative pool has one thread per core, so blocking there would hold up
 /// the whole program.
 package final class StoreThread: SerialExecutor {
-    /// Runs tasks on the thread, between the methods of the actor.
-    let tasks: Tasks
     private let queue: DispatchQueue
 
     package init(label: String) {
         queue = DispatchQueue(label: label)
-        tasks = Tasks(queue: queue)
     }
 
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         queue.async {
             job.runSynchronously(on: self.asUnownedSerialExecutor())
-        }
-    }
-
-    final class Tasks: TaskExecutor {
-        private let queue: DispatchQueue
-
-        fileprivate init(queue: DispatchQueue) {
-            self.queue = queue
-        }
-
-        func enqueue(_ job: consuming ExecutorJob) {
-            let job = UnownedJob(job)
-            queue.async {
-                job.runSynchronously(on: self.asUnownedTaskExecutor())
-            }
         }
     }
 }

@@ -11,7 +11,7 @@ package final class FetchParts: Sendable {
     /// Index, files and writer.
     package let parts: StoreParts
     /// Fetches under way, by key: tasks that want the same image share one.
-    let flights: FlightTable<FetchJob.Fetched>
+    let flights = FlightTable<FetchJob.Fetched>()
     /// Fetches of images that are not stored, by URL.
     let transientFlights = FlightTable<AvatarImage>()
     /// Renditions being made, by original and spec.
@@ -30,8 +30,6 @@ package final class FetchParts: Sendable {
     /// Parts without a fetch under way. A store makes them once, so that all of its fetches share them.
     init(_ parts: StoreParts, _ metrics: StoreMetrics, answers: (any AnswerSource)? = nil) {
         (self.parts, self.metrics, self.answers) = (parts, metrics, answers)
-        // After the response comes the commit. A source of answers has work of its own, which would hold up the writer.
-        flights = FlightTable(on: answers == nil ? parts.writable?.writer.executor : nil)
         origin = OriginHolder(parts.configuration)
         requests = RequestQueue(total: origin.mostRequests, perHost: parts.configuration.connectionsPerHost)
     }

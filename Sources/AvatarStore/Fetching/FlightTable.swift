@@ -11,7 +11,7 @@ package final class FlightTable<Value: Sendable>: Sendable {
     private struct Flight {
         /// Tells this fetch from a later one of the same key.
         let number: Int
-        /// The task of the fetch of a read, from its first wait on; `nil` if a sync runs it.
+        /// The task of the fetch; `nil` if a sync runs it.
         var task: Task<Void, Never>?
         /// The waiting readers, by their numbers.
         var waiters: [Int: CheckedContinuation<Value, any Error>] = [:]
@@ -34,28 +34,12 @@ package final class FlightTable<Value: Sendable>: Sendable {
             lastNumber += 1
             return lastNumber
         }
-
-        /// Takes the fetch of `key` out, to be cancelled: the next reader gets a new one.
-        ///
-        /// - Returns: `false` if no task runs it, or a task that is being started.
-        mutating func abandon(_ key: AvatarKey) -> Bool {
-            guard let flight = flights[key], let task = flight.task else { return false }
-            flights[key] = nil
-            ending[key] = (flight.number, task)
-            return true
-        }
     }
 
     private let state = Locked(State())
-    /// Where the fetches of reads go on after a wait; `nil` for the pool.
-    private let executor: (any TaskExecutor)?
 
     /// A table without a fetch.
-    ///
-    /// - Parameter executor: where the fetches of reads go on after a wait. Default: the pool.
-    package init(on executor: (any TaskExecutor)? = nil) {
-        self.executor = executor
-    }
+    package init() {}
 
     /// The value of the running fetch of `key`. Without one, begins a fetch with the closure.
     ///
@@ -117,40 +101,22 @@ package final class FlightTable<Value: Sendable>: Sendable {
         continuation: CheckedContinuation<Value, any Error>,
         fetch: @escaping @Sendable () async throws -> Value
     ) {
-        let begun = state.withLock { state -> (number: Int, last: Task<Void, Never>?)? in
-            defer { state.flights[key]?.waiters[waiter] = continuation }
-            guard state.flights[key] == nil else { return nil }
-            let number = state.nextNumber()
-            state.flights[key] = Flight(number: number)
-            return (number, state.ending[key]?.task)
+        state.withLock { state in
+            if state.flights[key] == nil {
+                let number = state.nextNumber()
+                // It resumes the partial download of a cancelled fetch, so that fetch has to end first.
+                let last = state.ending[key]?.task
+                let task = Task {
+                    await last?.value
+                    self.finish(key, number: number, with: await Self.result(of: fetch))
+                    self.end(key, number)
+                }
+                state.flights[key] = Flight(number: number, task: task)
+            }
+            state.flights[key]?.waiters[waiter] = continuation
         }
-        if let begun { start(key, begun.number, after: begun.last, fetch) }
         // The task may have been cancelled before the waiter was added. Leaving twice does no harm.
         if Task.isCancelled { leave(key, waiter) }
-    }
-
-    /// Starts the task of the fetch `number` of `key`. It runs on this thread until it waits for the response, so that no other
-    /// thread is woken to send the request.
-    ///
-    /// - Parameter last: the task of a cancelled fetch. The new one resumes its partial download, so it has to end first.
-    private func start(
-        _ key: AvatarKey,
-        _ number: Int,
-        after last: Task<Void, Never>?,
-        _ fetch: @escaping @Sendable () async throws -> Value
-    ) {
-        let task = Task.immediate(executorPreference: executor) {
-            await last?.value
-            self.finish(key, number: number, with: await Self.result(of: fetch))
-            self.end(key, number)
-        }
-        let isUnwanted = state.withLock { state in
-            // It may have ended already.
-            guard let flight = state.flights[key], flight.number == number else { return false }
-            state.flights[key]?.task = task
-            return !flight.isWanted && state.abandon(key)
-        }
-        if isUnwanted { task.cancel() }
     }
 
     /// Removes a waiter or holder, and cancels a fetch that has none left. A fetch that a sync runs goes on.
@@ -158,10 +124,13 @@ package final class FlightTable<Value: Sendable>: Sendable {
         let (continuation, task) = state.withLock { state in
             let continuation = state.flights[key]?.waiters.removeValue(forKey: waiter)
             let wasHeld = state.flights[key]?.holds.remove(waiter) != nil
-            guard continuation != nil || wasHeld, let flight = state.flights[key], !flight.isWanted,
-                state.abandon(key)
+            guard continuation != nil || wasHeld, let flight = state.flights[key], let task = flight.task,
+                !flight.isWanted
             else { return (continuation, nil as Task<Void, Never>?) }
-            return (continuation, flight.task)
+            // The next reader gets a new fetch, not the cancellation of this one.
+            state.flights[key] = nil
+            state.ending[key] = (flight.number, task)
+            return (continuation, task)
         }
         task?.cancel()
         continuation?.resume(throwing: CancellationError())

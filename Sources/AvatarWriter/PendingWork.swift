@@ -36,6 +36,8 @@ package final class PendingWork {
             places.holder.keepRoom()
         }
         let (gone, goneBatches) = (unlinked, unlinkedBatches)
+        // Others may rely on the record of a failure from now on.
+        let durability = boot.unrecordedCount > 0 ? .power : durability
         let (result, renditions) = try index.write(durability) { transaction in
             try boot.recordFailures(in: transaction)
             for file in gone { try transaction.dropPending(file) }
@@ -45,11 +47,7 @@ package final class PendingWork {
         unlinked.removeFirst(gone.count)
         unlinkedBatches.removeFirst(goneBatches.count)
         unlinkRenditions(renditions)
-        do {
-            try boot.endRecording()
-        } catch {
-            // The transaction is committed. The next one has the record once more.
-        }
+        boot.endRecording()
         return result
     }
 

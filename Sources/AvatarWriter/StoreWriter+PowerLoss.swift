@@ -26,7 +26,7 @@ package final class BootRecord {
     /// How many synchronizations have failed in this process.
     private var failureCount = 0
     /// How many of them are not in the index yet, because it could not be written.
-    private var unrecordedCount = 0
+    private(set) var unrecordedCount = 0
 
     /// Between the id of a boot and the number of synchronizations that have failed since.
     private static let failure = " failed "
@@ -75,6 +75,7 @@ package final class BootRecord {
 
     /// Makes everything durable and removes the boot id, if this is the last process that has the store open.
     func markClean() throws {
+        try recordFailures()
         // Another process may have changed the store, and closed it before this one.
         guard try mark == .thisBoot || isOfThisBoot(index.openBoot()?.id), try isAlone() else { return }
         let begin = try synchronize()
@@ -164,7 +165,7 @@ package final class BootRecord {
         unrecordedCount += 1
         places.suspects?.begin(after: 0)
         // The log of the index may have lost bytes too, and tells it once.
-        for _ in 1...4 {
+        for _ in 1...3 {
             do {
                 return try recordFailures()
             } catch {
@@ -177,7 +178,7 @@ package final class BootRecord {
     private func recordFailures() throws {
         guard unrecordedCount > 0 else { return }
         try index.write(.power) { try recordFailures(in: $0) }
-        try endRecording()
+        endRecording()
     }
 
     /// As `recordFailures()`, in a transaction that has another purpose. `endRecording()` must follow its commit.
@@ -196,10 +197,8 @@ package final class BootRecord {
         places.suspects?.begin(after: stored?.lastDurableFile ?? 0)
     }
 
-    /// Takes the failures for recorded, once their transaction is committed. If this throws, they are recorded once more.
-    func endRecording() throws {
-        guard unrecordedCount > 0 else { return }
-        try places.removeFiles(of: index.partialDownloads())
+    /// Takes the failures for recorded, once their transaction is committed.
+    func endRecording() {
         unrecordedCount = 0
     }
 

@@ -306,7 +306,7 @@ struct FailedSynchronizationTests {
 
         origin.setResponse(response, for: "/face.png")
         let after = try await open(disk.losePower(.ordered, seed: 1))
-        #expect(try await after.avatar(for: url, options: FetchOptions(policy: .reload)).bytes == face)
+        #expect(try await after.avatar(for: url).bytes == face)
         #expect(origin.requests.last?.headers["Range"] == nil)
         try await after.close()
         try await origin.stop()
@@ -428,6 +428,37 @@ struct FailedSynchronizationTests {
                 #expect(found.map(images.contains) == true, "before change \(number), seed \(seed)")
                 try await reopened.close()
             }
+        }
+    }
+
+    /// The result of `body`, which may fail once: a descriptor of the log is told of the loss.
+    private static func twice<Result>(_ body: () async throws -> Result) async throws -> Result {
+        do { return try await body() } catch is AvatarStoreError { return try await body() }
+    }
+
+    /// A process could not write the log and was killed. What the next one adds to the log is lost with the part before.
+    @Test(arguments: PowerLossModel.allCases)
+    func aLogThatADeadProcessCouldNotWriteIsWrittenAgain(model: PowerLossModel) async throws {
+        let images = [1, 2].map { Image(of: .own($0), version: 1).bytes }
+        for seed in UInt64(1)...8 {
+            let disk = SimulatedDisk()
+            let process = SimulatedProcess(on: disk)
+            let configuration = AvatarStore.Configuration(directory: process.root + "/store")
+            let store = try await AvatarStore.open(configuration, fileSystem: process, bootID: disk.bootID)
+            disk.fail { call in
+                call.name == "fsync" && call.path.hasSuffix("index.sqlite-wal") ? .fails(EIO) : nil
+            }
+            await #expect(throws: AvatarStoreError.self) { try await store.save(images[0], named: "1") }
+            process.kill()
+            disk.fail(nil)
+
+            let next = try await Self.twice { try await disk.openStore() }
+            let key = try await Self.twice { try await next.save(images[1], named: "2") }
+
+            let reopened = try await disk.losePower(model, seed: seed).openStore()
+            #expect(try reopened.storedAvatar(for: key)?.bytes == images[1], "seed \(seed)")
+            #expect(try await reopened.verify().isSound)
+            try await reopened.close()
         }
     }
 

@@ -303,9 +303,10 @@ struct FailedSynchronizationTests {
         await #expect(throws: AvatarStoreError.self) { try await store.close() }
         disk.fail(nil)
         try await open(disk).close()
+        disk.dropCaches()
 
         origin.setResponse(response, for: "/face.png")
-        let after = try await open(disk.losePower(.ordered, seed: 1))
+        let after = try await open(disk)
         #expect(try await after.avatar(for: url).bytes == face)
         #expect(origin.requests.last?.headers["Range"] == nil)
         try await after.close()

@@ -236,7 +236,7 @@ struct Program {
             let keys = found.keys.map(\.description).sorted().joined(separator: " ")
             print("TRACE \(stage.tick) \(caller) \(isUndecided ? "failed" : "done"), images \(keys)")
         }
-        stage.recorder.change { $0.end(found, isUndecided: isUndecided) }
+        stage.recorder.change { $0.end(found, isUndecided: isUndecided, isOfDead: isKilled) }
         return isDone && !isKilled
     }
 

@@ -37,6 +37,9 @@ struct PromiseBook: Sendable {
     /// A commit whose synchronization failed is undone, but its pages may have reached the disk; that of a process that died is seen, but
     /// may not have. The next durable commit decides.
     private var undecided: [ImageKey: Set<String?>] = [:]
+    /// The same after the end of all processes. A commit whose process died may be whole in the log and not seen by the others:
+    /// the next process that finds the log without a user takes it for committed.
+    private var undecidedOfDead: [ImageKey: Set<String?>] = [:]
     /// The digests of images that are ignored. If the call was interrupted, the next sync takes them away.
     private var ignored: Set<String> = []
     /// The images as the backup has them; `nil` as long as there is none.
@@ -59,8 +62,10 @@ struct PromiseBook: Sendable {
 
     /// Notes that a call has returned, with the images as they can be read now.
     ///
-    /// - Parameter isUndecided: whether it has thrown an error, or its process has died.
-    mutating func end(_ found: [ImageKey: Seen], isUndecided: Bool = false) {
+    /// - Parameters:
+    ///   - isUndecided: whether it has thrown an error, or its process has died.
+    ///   - isOfDead: whether its process has died.
+    mutating func end(_ found: [ImageKey: Seen], isUndecided: Bool = false, isOfDead: Bool = false) {
         let isRemoval =
             switch running {
             case .remove, .forget, .reconcile, .sync, .unlink: true
@@ -93,10 +98,13 @@ struct PromiseBook: Sendable {
                     digests.insert(Self.digest(of: image))
                 }
                 if running.mayRemove(key) || mayIgnore(key, in: running) { digests.insert(nil) }
-                if digests.count > 1 { undecided[key, default: []].formUnion(digests) }
+                if digests.count > 1 {
+                    undecided[key, default: []].formUnion(digests)
+                    if isOfDead { undecidedOfDead[key, default: []].formUnion(digests) }
+                }
             }
         } else if isDurable, !isUndecided {
-            undecided = [:]
+            (undecided, undecidedOfDead) = ([:], [:])
         }
         seen = found
         running = nil
@@ -105,7 +113,7 @@ struct PromiseBook: Sendable {
     /// Notes that the store was opened after its end, with the images that it has: no call is undecided any more.
     mutating func reopen(_ found: [ImageKey: Seen]) {
         end(found)
-        undecided = [:]
+        (undecided, undecidedOfDead) = ([:], [:])
     }
 
     /// The promises that are broken by what was found after `end`.
@@ -141,8 +149,8 @@ struct PromiseBook: Sendable {
             // An image of the cache may make room for another.
             if digest == nil, before?.storageClass != .documents, running.mayEvict { return true }
         }
+        if (end == .power ? undecided : undecidedOfDead)[key]?.contains(digest) == true { return true }
         guard end == .power else { return false }
-        if undecided[key]?.contains(digest) == true { return true }
         switch before?.storageClass {
         case .documents: return false
         case .caches: return !hasRoom || !lasting.contains(key)

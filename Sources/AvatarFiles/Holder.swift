@@ -7,13 +7,49 @@ import AvatarFoundation
 ///
 /// Pending files, staging folders and the running sync name their holder. If another process can take the lock, the
 /// holder is dead, however it ended. No timeout is involved.
+///
+/// The first byte of the file tells other processes what this one cannot rely on (`Doubts`).
 package final class Holder: Sendable {
+    /// What a process may not have on the disk. The system tells of a failed synchronization once, and only those who had the file
+    /// open: other processes learn of it here, even when this one has died.
+    package struct Doubts: OptionSet, Sendable {
+        package let rawValue: UInt8
+
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// The log of the index could not be synchronized, and was not written again.
+        package static let log = Doubts(rawValue: 1)
+        /// Files could not be synchronized, and the index does not say so.
+        package static let files = Doubts(rawValue: 2)
+        /// Published files are being synchronized.
+        package static let synchronizing = Doubts(rawValue: 4)
+    }
+
+    /// The doubts of a process, as others see them.
+    package struct State: Sendable {
+        package let name: String
+        package let isAlive: Bool
+        package let doubts: Doubts
+
+        /// Whether files may not be on the disk although nothing in the index says so.
+        package var mayHaveLostFiles: Bool {
+            doubts.contains(.files) || !isAlive && doubts.contains(.synchronizing)
+        }
+    }
+
+    /// The doubts that the lock file has, and how many synchronizations are under way.
+    private struct Known {
+        var doubts: Doubts = []
+        var runningCount = 0
+    }
+
     /// 16 random hex digits, new for each holder.
     package let name: String
     /// The folder of the lock file.
     private let staging: Directory
     /// The descriptor of the locked file.
     private let lock: Int32
+    private let known = Locked(Known())
 
     /// Creates a holder with a new name in the folder `staging`.
     ///
@@ -38,8 +74,59 @@ package final class Holder: Sendable {
     /// full by then: `release()` gives the room back. Without effect if the disk has no room for it now.
     package func keepRoom() {
         let room = [UInt8](repeating: 0, count: Self.room)
-        let count = room.withUnsafeBytes { staging.fileSystem.pwrite(lock, $0.baseAddress, $0.count, 0) }
-        if count < Self.room { staging.fileSystem.ftruncate(lock, 0) }
+        let count = room.withUnsafeBytes { staging.fileSystem.pwrite(lock, $0.baseAddress, $0.count, 1) }
+        if count < Self.room { giveRoomBack() }
+    }
+
+    /// Frees what `keepRoom()` has taken.
+    package func giveRoomBack() {
+        staging.fileSystem.ftruncate(lock, 1)
+    }
+
+    /// Tells other processes of `doubt`, or that it is settled.
+    package func set(_ doubt: Doubts, to holds: Bool) {
+        change { if holds { $0.doubts.insert(doubt) } else { $0.doubts.remove(doubt) } }
+    }
+
+    /// Tells other processes that published files are being synchronized, until `endSynchronizing()`: if this one dies
+    /// meanwhile, it may have been told of a failure.
+    package func beginSynchronizing() {
+        change { $0.runningCount += 1 }
+    }
+
+    /// Ends what `beginSynchronizing()` began. A failure must be known to others by now.
+    package func endSynchronizing() {
+        change { $0.runningCount -= 1 }
+    }
+
+    /// The states of the other processes that have the store open, and of those that have died and left something.
+    package func others() throws(AvatarStoreError) -> [State] {
+        let names: [String]
+        do throws(SystemCallError) { names = try Self.names(in: staging) } catch { throw error.storeError }
+        var states: [State] = []
+        for other in names where other != name {
+            if let state = try Self.state(of: other, in: staging) { states.append(state) }
+        }
+        return states
+    }
+
+    private func change(_ body: (inout Known) -> Void) {
+        known.withLock { known in
+            body(&known)
+            var doubts = known.doubts
+            if known.runningCount > 0 { doubts.insert(.synchronizing) }
+            var byte = doubts.rawValue
+            // A disk without room for a byte leaves this process alone with what it knows.
+            _ = staging.fileSystem.pwrite(lock, &byte, 1, 0)
+        }
+    }
+
+    /// The state of the holder of an open lock file.
+    private static func state(of name: String, isAlive: Bool, _ file: Int32, _ fileSystem: any FileSystem) -> State {
+        var byte: UInt8 = 0
+        // An empty file, and one that cannot be read, has no doubts to tell.
+        let count = fileSystem.pread(file, &byte, 1, 0)
+        return State(name: name, isAlive: isAlive, doubts: Doubts(rawValue: count == 1 ? byte : 0))
     }
 
     /// Removes the lock file. Other processes finish the pending work that still names this holder.
@@ -48,6 +135,11 @@ package final class Holder: Sendable {
         staging.fileSystem.ftruncate(lock, 0)
         // If this fails, closing the descriptor still frees the lock, and another process removes the file.
         staging.fileSystem.unlinkat(staging.descriptor, name + Self.suffix, 0)
+    }
+
+    /// Leaves the lock file to the next process, as one that has died does.
+    package func abandon() {
+        _ = staging.fileSystem.lock(lock, LOCK_UN)
     }
 
     /// The names of all holders with a lock file in `staging`, dead or alive.
@@ -90,17 +182,26 @@ package final class Holder: Sendable {
         return Holder(name: name, staging: staging, lock: file)
     }
 
+    /// The state of a holder that was taken over, as its process has left it.
+    package var inherited: State { Self.state(of: name, isAlive: false, lock, staging.fileSystem) }
+
     /// Whether the holder `name` still holds its lock. The holder of another user counts as alive.
     package static func isAlive(_ name: String, in staging: Directory) throws(AvatarStoreError) -> Bool {
-        guard isName(name) else { return false }
+        try state(of: name, in: staging)?.isAlive ?? false
+    }
+
+    /// The state of the holder `name`; `nil` if it has no lock file. The holder of another user counts as alive and without doubts.
+    package static func state(of name: String, in staging: Directory) throws(AvatarStoreError) -> State? {
+        guard isName(name) else { return nil }
         let file = staging.fileSystem.openat(staging.descriptor, name + suffix, O_RDWR | O_NOFOLLOW, 0)
         guard file >= 0 else {
-            if errno == ENOENT { return false }
-            if errno == EACCES { return true }
+            if errno == ENOENT { return nil }
+            if errno == EACCES { return State(name: name, isAlive: true, doubts: []) }
             throw SystemCallError("open", staging.path + "/" + name + suffix).storeError
         }
         defer { staging.fileSystem.close(file) }
-        return staging.fileSystem.lock(file, LOCK_SH | LOCK_NB) != 0
+        let isAlive = staging.fileSystem.lock(file, LOCK_SH | LOCK_NB) != 0
+        return state(of: name, isAlive: isAlive, file, staging.fileSystem)
     }
 
     /// A holder whose lock file is open and locked already.

@@ -46,6 +46,8 @@ package final class AvatarIndex: Sendable {
     private let writeCount = Atomic(0)
     /// Whether a synchronization of the log failed, and the log was not written again since.
     private let isLogDoubtful = Atomic(false)
+    /// The other processes that write to the log; `nil` before `shareLog(with:)`.
+    private let peers = Locked<(any LogPeers)?>(nil)
     /// The header of the WAL as the write connection maps it; `nil` until the first write that needs it.
     private let writerWALIndex = Locked<WALIndex?>(nil)
 
@@ -207,7 +209,7 @@ package final class AvatarIndex: Sendable {
             // The level cannot change inside a transaction.
             if durability == .power { try connection.statement("PRAGMA synchronous = FULL").run() }
             defer { if durability == .power { Self.restoreSynchronous(connection) } }
-            let result = try watchedTransaction(on: connection, body)
+            let result = try watchedTransaction(on: connection, durability, body)
             shortenWAL(connection)
             return result
         }
@@ -218,12 +220,19 @@ package final class AvatarIndex: Sendable {
     /// The change feed gets its rows in the same transaction.
     private func watchedTransaction<Result>(
         on connection: Connection,
+        _ durability: Durability,
         _ body: (IndexTransaction) throws -> Result
     ) throws -> Result {
         let watch = CommitWatch(hits, hits.isWorthKeeping ? walIndex(of: connection) : nil)
         defer { watch.end() }
+        var rewritesLog = false
         let result = try connection.transaction(observing: watch.changes) { opened in
             try SchemaMigrator.requireUnchangedVersion(connection)
+            // Under the lock for writing: a process that dies in its transaction has died before this one began.
+            if durability == .power, try othersHaveLostLog() {
+                rewritesLog = true
+                try rewriteLog(in: opened)
+            }
             watch.begin(connection)
             let transaction = IndexTransaction(
                 opened,
@@ -236,6 +245,7 @@ package final class AvatarIndex: Sendable {
             try requireInPlace(connection)
             return result
         }
+        if rewritesLog { setDoubt(false) }
         watch.commit(connection)
         return result
     }
@@ -274,11 +284,12 @@ package final class AvatarIndex: Sendable {
     /// before the hit cache is told of that commit: every hit would have to be looked up meanwhile.
     private func shortenWAL(_ connection: Connection) {
         guard let walIndex = walIndex(of: connection), walIndex.frameCount >= Self.longWALFrames else { return }
-        do throws(SQLiteError) {
+        do {
+            try rewriteLogOfOthers(connection)
             try connection.checkpointPassively()
         } catch {
             // The next commit tries again, as after one that a reader has kept short. But the log may lack bytes from now on.
-            if Self.isFailedSynchronization(error) { isLogDoubtful.store(true, ordering: .relaxed) }
+            if let error = error as? SQLiteError, Self.isFailedSynchronization(error) { setDoubt(true) }
         }
     }
 
@@ -292,7 +303,8 @@ package final class AvatarIndex: Sendable {
         guard let writer else { return false }
         if !writer.isOpened, isWALEmpty { return true }
         return try onWriteConnection("emptying the WAL") { connection in
-            try connection.integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0
+            try rewriteLogOfOthers(connection)
+            return try connection.integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0
         }
     }
 
@@ -349,7 +361,7 @@ package final class AvatarIndex: Sendable {
                 do {
                     return try body(connection)
                 } catch let error as SQLiteError where Self.isFailedSynchronization(error) {
-                    isLogDoubtful.store(true, ordering: .relaxed)
+                    setDoubt(true)
                     do {
                         try rewriteLog(connection)
                     } catch {
@@ -367,7 +379,22 @@ package final class AvatarIndex: Sendable {
     }
 
     /// Notes that another process may have died between a failed synchronization of the log and writing it once more.
-    package func doubtLog() { isLogDoubtful.store(true, ordering: .relaxed) }
+    package func doubtLog() { setDoubt(true) }
+
+    /// Tells `peers` from now on when the log may lack bytes, and asks them the same.
+    package func shareLog(with peers: any LogPeers) { self.peers.withLock { $0 = peers } }
+
+    private func setDoubt(_ isDoubtful: Bool) {
+        guard isLogDoubtful.exchange(isDoubtful, ordering: .relaxed) != isDoubtful else { return }
+        peers.withLock(\.self)?.setDoubt(isDoubtful)
+    }
+
+    /// Whether the log may lack bytes on the disk that another process could not write. This one doubts it then, too.
+    private func othersHaveLostLog() throws -> Bool {
+        guard try peers.withLock(\.self)?.haveLostLog() == true else { return false }
+        setDoubt(true)
+        return true
+    }
 
     /// Whether the log may lack bytes on the disk, because it could not be written again.
     package var doubtsLog: Bool { isLogDoubtful.load(ordering: .relaxed) }
@@ -378,22 +405,30 @@ package final class AvatarIndex: Sendable {
     private func rewriteLog(_ connection: Connection) throws {
         try connection.statement("PRAGMA synchronous = FULL").run()
         defer { Self.restoreSynchronous(connection) }
-        // No process appends to the log meanwhile.
-        try connection.transaction { transaction in
+        try connection.transaction(rewriteLog)
+        setDoubt(false)
+    }
+
+    /// Does so before a checkpoint, if another process could not write the log: in a file with a part of its pages, a log that ends
+    /// too early would be worse than none.
+    private func rewriteLogOfOthers(_ connection: Connection) throws {
+        if try othersHaveLostLog() { try rewriteLog(connection) }
+    }
+
+    /// Writes the log again, in a transaction: no process appends to it meanwhile.
+    private func rewriteLog(in transaction: borrowing Transaction) throws {
+        do throws(SystemCallError) {
             do throws(SystemCallError) {
-                do throws(SystemCallError) {
-                    try fileSystem.rewrite(path + "-wal")
-                } catch {
-                    // The first synchronization reports what the system has lost before.
-                    guard error.number == EIO else { throw error }
-                    try fileSystem.rewrite(path + "-wal")
-                }
+                try fileSystem.rewrite(path + "-wal")
             } catch {
-                guard error.isMissing else { throw error.storeError }
+                // The first synchronization reports what the system has lost before.
+                guard error.number == EIO else { throw error }
+                try fileSystem.rewrite(path + "-wal")
             }
-            try transaction.rewriteHeader()
+        } catch {
+            guard error.isMissing else { throw error.storeError }
         }
-        isLogDoubtful.store(false, ordering: .relaxed)
+        try transaction.rewriteHeader()
     }
 
     /// Runs `body`, whose transactions change rows all over the index, with more memory for pages.
@@ -502,4 +537,13 @@ package final class AvatarIndex: Sendable {
         // If this fails, later transactions are more durable than they need be, which is correct and only slower.
         try? connection.statement("PRAGMA synchronous = NORMAL").run()
     }
+}
+
+/// The other processes that write to the log of an index.
+package protocol LogPeers: Sendable {
+    /// Whether one of them could not synchronize the log, or died and nothing has asked since.
+    func haveLostLog() throws -> Bool
+
+    /// Tells them whether this process could not synchronize the log, and has not written it again.
+    func setDoubt(_ isDoubtful: Bool)
 }

@@ -104,6 +104,8 @@ package final class BootRecord {
     /// - Returns: the moment before.
     private func synchronize() throws -> Moment {
         let begin = try now()
+        places.holder.beginSynchronizing()
+        defer { places.holder.endSynchronizing() }
         do {
             try retire(places.synchronizeFileSystems(rewriting: begin.files))
             return begin
@@ -141,6 +143,7 @@ package final class BootRecord {
 
     /// The present moment.
     func now() throws -> Moment {
+        if try places.holder.others().contains(where: \.mayHaveLostFiles) { noteFailure() }
         try recordFailures()
         let boot = try index.openBoot()
         if let boot, Self.failures(in: boot.id) > 0 {
@@ -172,6 +175,7 @@ package final class BootRecord {
                 // This process knows it still. Its next transaction has the record, or its next look at the files.
             }
         }
+        places.holder.set(.files, to: true)
     }
 
     /// Writes the failures of this process into the index, as far as they are not there.
@@ -199,7 +203,9 @@ package final class BootRecord {
 
     /// Takes the failures for recorded, once their transaction is committed.
     func endRecording() {
+        guard unrecordedCount > 0 else { return }
         unrecordedCount = 0
+        places.holder.set(.files, to: false)
     }
 
     /// The record of the boot `id`.
@@ -293,6 +299,8 @@ extension StoreWriter {
         do {
             let lastFile = try index.lastFileID()
             let begin = try boot.now()
+            places.holder.beginSynchronizing()
+            defer { places.holder.endSynchronizing() }
             do {
                 try boot.retire(await synchronizeFileSystems(rewriting: begin.files))
             } catch {

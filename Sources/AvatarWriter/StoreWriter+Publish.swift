@@ -185,6 +185,9 @@ extension StoreWriter {
 
     /// Step 2: makes bytes durable that must survive a power loss, then gives each file its name.
     private func moveIntoPlace(_ placements: [Placement?]) throws(AvatarStoreError) {
+        let sharesDurably = placements.contains { $0?.shared != nil && $0?.needsDurableCommit == true }
+        if sharesDurably { places.holder.beginSynchronizing() }
+        defer { if sharesDurably { places.holder.endSynchronizing() } }
         do throws(AvatarStoreError) {
             try makeDurable(placements)
             try giveNames(placements)

@@ -72,6 +72,7 @@ package actor StoreWriter {
         boot = BootRecord(index, places, bootID)
         pending = PendingWork(index, places, boot)
         evictor = Evictor(index, places, accesses, metrics, boot, pending)
+        index.shareLog(with: OtherProcesses(beside: places.holder))
     }
 
     /// Runs a write transaction. It first drops the pending rows of files that were unlinked.
@@ -199,11 +200,17 @@ package actor StoreWriter {
     package func close() async throws {
         // Its synchronization reports what was lost. A later one succeeds, and would be taken for proof.
         while let moving { await moving.value }
-        // This comes first because it frees space: the disk may be full. If the folders cannot be removed, the holder's
-        // name stays, and the next opening finds them by it.
+        // This comes first because it frees space: the disk may be full.
         let removal = Result { try places.endStaging() }
-        // As a dead process has left it, so that the next opening writes the log again.
-        if case .success = removal, !index.doubtsLog { places.holder.release() }
+        places.holder.giveRoomBack()
+        // The next opening finds by the holder the folders that are left, and what is not on the disk.
+        defer {
+            if case .success = removal, !index.doubtsLog, boot.unrecordedCount == 0 {
+                places.holder.release()
+            } else {
+                places.holder.abandon()
+            }
+        }
         // Before the times, because it needs less room. A process that has written nothing has left nothing.
         if index.hasWriteConnection { try pending.finishOwnLeftovers() }
         try evictor.flushAccesses()

@@ -252,8 +252,10 @@ struct FailedSynchronizationTests {
         }
     }
 
-    /// A full disk does not let the index be written, so the failure is known to this process alone for now.
-    @Test func aFailureThatCannotBeRecordedIsRecordedByTheNextChange() async throws {
+    /// A full disk does not let the index be written, so the failure is in the lock file of the process alone for now. The next change
+    /// records it, or another process before it takes files for durable.
+    @Test(arguments: [false, true])
+    func aFailureThatCannotBeRecordedIsRecordedByTheNextChange(isFoundByAnother: Bool) async throws {
         let image = ImageKey.remote(1)
         let origin = ScriptedOrigin()
         origin.want([1: 1])
@@ -276,7 +278,11 @@ struct FailedSynchronizationTests {
         let other = try await disk.openStore()
         #expect(try other.index.openBoot()?.id.contains("failed") == false)
 
-        try await store.save(Image(of: .own(2), version: 1).bytes, named: "other")
+        if isFoundByAnother {
+            _ = try await other.requireWritable().writer.beginMovingDurablePoint()
+        } else {
+            try await store.save(Image(of: .own(2), version: 1).bytes, named: "other")
+        }
 
         #expect(try other.index.openBoot()?.id.contains("failed") == true)
         try await store.close()
@@ -459,6 +465,70 @@ struct FailedSynchronizationTests {
             let reopened = try await disk.losePower(model, seed: seed).openStore()
             #expect(try reopened.storedAvatar(for: key)?.bytes == images[1], "seed \(seed)")
             #expect(try await reopened.verify().isSound)
+            try await reopened.close()
+        }
+    }
+
+    /// A process could not write the log. What the process beside it adds to the log is lost with the part before.
+    @Test(arguments: PowerLossModel.allCases, [false, true])
+    func anotherProcessWritesTheLogAgain(model: PowerLossModel, isDead: Bool) async throws {
+        let images = [1, 2].map { Image(of: .own($0), version: 1).bytes }
+        for seed in UInt64(1)...8 {
+            let disk = SimulatedDisk()
+            let process = SimulatedProcess(on: disk)
+            let configuration = AvatarStore.Configuration(directory: process.root + "/store")
+            let store = try await AvatarStore.open(configuration, fileSystem: process, bootID: disk.bootID)
+            let other = try await disk.openStore()
+            // In the log and not on the disk, before the record that the store has changed.
+            try await store.requireWritable().writer.beginSync(at: Timestamp(milliseconds: 1))
+            disk.fail { call in
+                call.name == "fsync" && call.path.hasSuffix("index.sqlite-wal") ? .fails(EIO) : nil
+            }
+            await #expect(throws: AvatarStoreError.self) { try await store.save(images[0], named: "1") }
+            if isDead { process.kill() }
+            disk.fail(nil)
+
+            let key = try await Self.twice { try await other.save(images[1], named: "2") }
+
+            let reopened = try await disk.losePower(model, seed: seed).openStore()
+            #expect(try reopened.storedAvatar(for: key)?.bytes == images[1], "seed \(seed)")
+            #expect(try await reopened.verify().isSound)
+            try await reopened.close()
+        }
+    }
+
+    /// The synchronization of the files fails, and the process ends before it can say so.
+    @Test(arguments: PowerLossModel.allCases, [false, true])
+    func theSynchronizationOfADeadProcessCountsAsFailed(model: PowerLossModel, isBeside: Bool) async throws {
+        let image = ImageKey.remote(1)
+        let origin = ScriptedOrigin()
+        origin.want([1: 1])
+        for seed in UInt64(1)...8 {
+            let disk = SimulatedDisk()
+            let process = SimulatedProcess(on: disk)
+            var configuration = AvatarStore.Configuration(directory: process.root + "/store")
+            configuration.originClient = origin
+            let store = try await AvatarStore.open(configuration, fileSystem: process, bootID: disk.bootID)
+            _ = try await store.avatar(for: image.key(at: ScriptedOrigin.url))
+            var next = isBeside ? try await disk.openStore() : nil
+            let hasFailed = Atomic(false)
+            disk.fail { call in
+                if call.name == "syncfs" {
+                    hasFailed.store(true, ordering: .relaxed)
+                    return .fails(EIO)
+                }
+                return hasFailed.load(ordering: .relaxed) ? .kills : nil
+            }
+            _ = try? await store.close()
+            disk.fail(nil)
+
+            if next == nil { next = try await Self.twice { try await disk.openStore() } }
+            // The log is told of the loss. A process takes all files for durable that knows of no other.
+            do { try await next?.close() } catch is AvatarStoreError { try await disk.openStore().close() }
+
+            let reopened = try await disk.losePower(model, seed: seed).openStore()
+            let found = try reopened.storedAvatar(for: image.key(at: ScriptedOrigin.url))
+            #expect(found?.bytes == Image(of: image, version: 1).bytes, "seed \(seed)")
             try await reopened.close()
         }
     }

@@ -98,10 +98,8 @@ extension StoreWriter {
             }
             return true
         case .abandonedFolder(let folder):
-            guard let dead = try places.takeOver(folder.holder) else { return false }
-            try places.removeStaging(of: dead)
-            dead.release()
-            return true
+            try finishDeadHolders()
+            return try !places.holderNames().contains(folder.holder)
         case .partialFile(let path):
             let name = String(path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...])
             for storageClass in StorageClass.allCases { try places.files(of: storageClass).staging.removePartial(name) }

@@ -23,6 +23,8 @@ package final class Holder: Sendable {
         package static let files = Doubts(rawValue: 2)
         /// Published files are being synchronized.
         package static let synchronizing = Doubts(rawValue: 4)
+        /// The store is being closed: the process will publish nothing more.
+        package static let closing = Doubts(rawValue: 8)
     }
 
     /// The doubts of a process, as others see them.
@@ -71,14 +73,14 @@ package final class Holder: Sendable {
     }
 
     /// Makes the lock file larger, because the transaction that ends this holder's work needs room, and the disk may be
-    /// full by then: `release()` gives the room back. Without effect if the disk has no room for it now.
+    /// full by then: `giveRoomBack()`. Without effect if the disk has no room for it now.
     package func keepRoom() {
         let room = [UInt8](repeating: 0, count: Self.room)
         let count = room.withUnsafeBytes { staging.fileSystem.pwrite(lock, $0.baseAddress, $0.count, 1) }
         if count < Self.room { giveRoomBack() }
     }
 
-    /// Frees what `keepRoom()` has taken.
+    /// Frees what `keepRoom()` has taken, but for the byte that others read.
     package func giveRoomBack() {
         staging.fileSystem.ftruncate(lock, 1)
     }
@@ -124,15 +126,16 @@ package final class Holder: Sendable {
     /// The state of the holder of an open lock file.
     private static func state(of name: String, isAlive: Bool, _ file: Int32, _ fileSystem: any FileSystem) -> State {
         var byte: UInt8 = 0
-        // An empty file, and one that cannot be read, has no doubts to tell.
+        // An empty file has no doubts to tell; one that cannot be read may have any.
         let count = fileSystem.pread(file, &byte, 1, 0)
-        return State(name: name, isAlive: isAlive, doubts: Doubts(rawValue: count == 1 ? byte : 0))
+        let doubts = count < 0 ? [.log, .files] : Doubts(rawValue: count == 1 ? byte : 0)
+        return State(name: name, isAlive: isAlive, doubts: doubts)
     }
 
     /// Removes the lock file. Other processes finish the pending work that still names this holder.
     package func release() {
         // The room is free only after this or after the descriptor is closed, which is later.
-        staging.fileSystem.ftruncate(lock, 0)
+        giveRoomBack()
         // If this fails, closing the descriptor still frees the lock, and another process removes the file.
         staging.fileSystem.unlinkat(staging.descriptor, name + Self.suffix, 0)
     }
@@ -191,11 +194,14 @@ package final class Holder: Sendable {
     }
 
     /// The state of the holder `name`; `nil` if it has no lock file. The holder of another user counts as alive and without doubts.
+    ///
+    /// - Throws: `storage` or `readOnly` if the lock file cannot be opened.
     package static func state(of name: String, in staging: Directory) throws(AvatarStoreError) -> State? {
         guard isName(name) else { return nil }
         let file = staging.fileSystem.openat(staging.descriptor, name + suffix, O_RDWR | O_NOFOLLOW, 0)
         guard file >= 0 else {
-            if errno == ENOENT { return nil }
+            // A folder or a link with such a name is not of a holder.
+            if [ENOENT, EISDIR, ELOOP].contains(errno) { return nil }
             if errno == EACCES { return State(name: name, isAlive: true, doubts: []) }
             throw SystemCallError("open", staging.path + "/" + name + suffix).storeError
         }

@@ -178,7 +178,11 @@ package final class AvatarIndex: Sendable {
     package func close() throws {
         hits.close()
         readers.close()
-        try AvatarStoreError.translating("closing it") { try writer?.close() }
+        try AvatarStoreError.translating("closing it") {
+            // SQLite would move pages into the file. The next opening writes the log first.
+            if doubtsLog, let writer, writer.isOpened { try writer.use { try $0.keepLogOnClose() } }
+            try writer?.close()
+        }
     }
 
     /// Whether the index was opened for reading only.
@@ -228,8 +232,8 @@ package final class AvatarIndex: Sendable {
         var rewritesLog = false
         let result = try connection.transaction(observing: watch.changes) { opened in
             try SchemaMigrator.requireUnchangedVersion(connection)
-            // Under the lock for writing: a process that dies in its transaction has died before this one began.
-            if durability == .power, try othersHaveLostLog() {
+            // Under the lock for writing, which a process that dies in its transaction has held until then.
+            if durability == .power, try learnOfLoss() {
                 rewritesLog = true
                 try rewriteLog(in: opened)
             }
@@ -390,8 +394,8 @@ package final class AvatarIndex: Sendable {
     }
 
     /// Whether the log may lack bytes on the disk that another process could not write. This one doubts it then, too.
-    private func othersHaveLostLog() throws -> Bool {
-        guard try peers.withLock(\.self)?.haveLostLog() == true else { return false }
+    private func learnOfLoss() throws -> Bool {
+        guard try peers.withLock(\.self)?.learnOfLoss() == true else { return false }
         setDoubt(true)
         return true
     }
@@ -409,10 +413,10 @@ package final class AvatarIndex: Sendable {
         setDoubt(false)
     }
 
-    /// Does so before a checkpoint, if another process could not write the log: in a file with a part of its pages, a log that ends
-    /// too early would be worse than none.
+    /// Writes the log once more before a checkpoint, if another process could not: beside a file with a part of its pages, a log that
+    /// ends too early would be worse than none.
     private func rewriteLogOfOthers(_ connection: Connection) throws {
-        if try othersHaveLostLog() { try rewriteLog(connection) }
+        if try learnOfLoss() { try rewriteLog(connection) }
     }
 
     /// Writes the log again, in a transaction: no process appends to it meanwhile.
@@ -541,8 +545,8 @@ package final class AvatarIndex: Sendable {
 
 /// The other processes that write to the log of an index.
 package protocol LogPeers: Sendable {
-    /// Whether one of them could not synchronize the log, or died and nothing has asked since.
-    func haveLostLog() throws -> Bool
+    /// Whether one of them could not synchronize the log, or has died since the last call.
+    func learnOfLoss() throws -> Bool
 
     /// Tells them whether this process could not synchronize the log, and has not written it again.
     func setDoubt(_ isDoubtful: Bool)

@@ -7,19 +7,19 @@ import AvatarIndex
 final class OtherProcesses: LogPeers {
     /// The holder of this process.
     private let holder: Holder
-    /// The holders that had died when this was asked last. The log is written again since.
+    /// The holders that had died when this was asked last.
     private let dead = Locked<Set<String>>([])
 
     init(beside holder: Holder) {
         self.holder = holder
     }
 
-    func haveLostLog() throws -> Bool {
+    func learnOfLoss() throws -> Bool {
         let others = try holder.others()
         return dead.withLock { dead in
             let known = dead
             dead = Set(others.lazy.filter { !$0.isAlive }.map(\.name))
-            // One that has died may have been told of a failure, and had no time to say so.
+            // One that has died may have been told of a failure, and had no time to say so. The log is written again for each once.
             return !dead.isSubset(of: known) || others.contains { $0.isAlive && $0.doubts.contains(.log) }
         }
     }

@@ -163,7 +163,7 @@ package final class PendingWork {
             }
             guard let dead = try places.takeOver(name) else { continue }
             index.doubtLog()
-            if dead.inherited.mayHaveLostFiles { boot.noteFailure() }
+            boot.note(dead.inherited)
             foreign += try finishPending(of: name)
             try places.removeStaging(of: dead)
             dead.release()

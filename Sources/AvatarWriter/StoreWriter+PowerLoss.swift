@@ -27,6 +27,8 @@ package final class BootRecord {
     private var failureCount = 0
     /// How many of them are not in the index yet, because it could not be written.
     private(set) var unrecordedCount = 0
+    /// The holders of other processes that may have lost files, and are counted among the failures.
+    private var counted: Set<String> = []
 
     /// Between the id of a boot and the number of synchronizations that have failed since.
     private static let failure = " failed "
@@ -53,6 +55,8 @@ package final class BootRecord {
         let (id, failures) = Self.parts(of: boot.id)
         hasFailed = failures > 0
         let isThisBoot = current.isRecorded(as: id)
+        // Of an earlier boot nothing is left that can be read and is not on the disk.
+        if !isThisBoot { counted = try lossesOfOthers() }
         mark = isThisBoot ? .thisBoot : .earlierBoot(lastDurableFile: boot.lastDurableFile)
         // After a failed synchronization the system may drop what it could not write, and read the disk instead.
         if hasFailed || !isThisBoot { places.suspects?.begin(after: boot.lastDurableFile) }
@@ -76,6 +80,7 @@ package final class BootRecord {
     /// Makes everything durable and removes the boot id, if this is the last process that has the store open.
     func markClean() throws {
         try recordFailures()
+        places.holder.set(.closing, to: true)
         // Another process may have changed the store, and closed it before this one.
         guard try mark == .thisBoot || isOfThisBoot(index.openBoot()?.id), try isAlone() else { return }
         let begin = try synchronize()
@@ -83,7 +88,9 @@ package final class BootRecord {
         if hasFailed { try places.removeFiles(of: index.partialDownloads()) }
         try index.write(.power) { transaction in
             // A process that arrived meanwhile holds a lock already, and relies on the boot id if it read it before.
-            if try isAlone(), try isSound(since: begin, in: transaction) { try transaction.endBoot() }
+            if try isAlone(), try isSound(since: begin, in: transaction), try !isBesideSynchronization() {
+                try transaction.endBoot()
+            }
         }
         mark = .none
     }
@@ -143,7 +150,9 @@ package final class BootRecord {
 
     /// The present moment.
     func now() throws -> Moment {
-        if try places.holder.others().contains(where: \.mayHaveLostFiles) { noteFailure() }
+        let losses = try lossesOfOthers()
+        if !losses.isSubset(of: counted) { noteFailure() }
+        counted = losses
         try recordFailures()
         let boot = try index.openBoot()
         if let boot, Self.failures(in: boot.id) > 0 {
@@ -157,7 +166,23 @@ package final class BootRecord {
     /// Whether no synchronization of any process has failed since.
     private func isSound(since begin: Moment, in transaction: IndexTransaction) throws -> Bool {
         let failures = Self.failures(in: try transaction.openBoot()?.id)
-        return failureCount == begin.failureCount && failures == Self.failures(in: begin.id)
+        return try failureCount == begin.failureCount && failures == Self.failures(in: begin.id)
+            && lossesOfOthers().isSubset(of: counted)
+    }
+
+    /// The holders of other processes that may have lost files which the index takes for sound.
+    private func lossesOfOthers() throws -> Set<String> {
+        Set(try places.holder.others().lazy.filter(\.mayHaveLostFiles).map(\.name))
+    }
+
+    /// Whether another process may be told of a failure in this moment.
+    private func isBesideSynchronization() throws -> Bool {
+        try places.holder.others().contains { $0.isAlive && $0.doubts.contains(.synchronizing) }
+    }
+
+    /// Counts what a dead process may have lost, unless it is counted.
+    func note(_ dead: Holder.State) {
+        if dead.mayHaveLostFiles, counted.insert(dead.name).inserted { noteFailure() }
     }
 
     /// Marks the boot, for processes that open the store later too. Until the store is closed, each use of a file that is
@@ -191,6 +216,7 @@ package final class BootRecord {
         let stored = try transaction.openBoot()
         // A store that is closed has nothing to lose.
         guard stored != nil || mark != .none else {
+            hasFailed = false
             places.suspects?.end()
             return
         }
@@ -231,15 +257,15 @@ package final class BootRecord {
     /// A mark of a failure stays until the last process closes the store: a file without a row yet may have lost bytes too.
     func moveDurablePoint(to lastFile: Int64, since begin: Moment) throws {
         try index.write { transaction in
-            guard try isSound(since: begin, in: transaction) else { return }
+            guard try isSound(since: begin, in: transaction), try !isBesideSynchronization() else { return }
             try transaction.setLastDurableFile(lastFile)
             if hasFailed { places.suspects?.begin(after: lastFile) }
         }
     }
 
-    /// Whether no other process has the store open.
+    /// Whether no other process has the store open, but for those that are closing it too.
     private func isAlone() throws -> Bool {
-        try !places.holderNames().contains { try $0 != places.holder.name && places.isAlive($0) }
+        try places.holder.others().allSatisfy { !$0.isAlive || $0.doubts.contains(.closing) }
     }
 }
 

@@ -9,21 +9,32 @@ import Workload
 /// A process works between two file calls of another one.
 @Suite(.timeLimit(.minutes(5)))
 struct InterleavedTests {
-    /// Lets other work happen before the next image gets its published name.
+    /// Lets other work happen before the next image gets its published name, or the next lock file is removed.
     private final class InterruptedFileSystem: ForwardingFileSystem {
         let real: SimulatedProcess
-        private let interruption = Locked<(@Sendable () async throws -> Void)?>(nil)
+        private let interruption = Locked<(suffix: String, work: @Sendable () async throws -> Void)?>(nil)
 
         init(_ real: SimulatedProcess) { self.real = real }
 
-        func interruptPublishing(by work: @escaping @Sendable () async throws -> Void) {
-            interruption.withLock { $0 = work }
+        func interrupt(before suffix: String, by work: @escaping @Sendable () async throws -> Void) {
+            interruption.withLock { $0 = (suffix, work) }
         }
 
         func renameat(_ from: Int32, _ source: String, _ folder: Int32, _ target: String) -> Int32 {
-            let work = interruption.withLock { interruption in
-                defer { if target.hasSuffix(".png") { interruption = nil } }
-                return target.hasSuffix(".png") ? interruption : nil
+            interrupt(before: target)
+            return real.renameat(from, source, folder, target)
+        }
+
+        func unlinkat(_ folder: Int32, _ name: String, _ flags: Int32) -> Int32 {
+            interrupt(before: name)
+            return real.unlinkat(folder, name, flags)
+        }
+
+        private func interrupt(before name: String) {
+            let work = interruption.withLock { interruption -> (@Sendable () async throws -> Void)? in
+                guard let next = interruption, name.hasSuffix(next.suffix) else { return nil }
+                interruption = nil
+                return next.work
             }
             if let work {
                 let done = DispatchSemaphore(value: 0)
@@ -38,8 +49,28 @@ struct InterleavedTests {
                 // On the thread of the writer, which waits for the disk in the same way.
                 done.wait()
             }
-            return real.renameat(from, source, folder, target)
         }
+    }
+
+    /// The second process begins to close the store after the first has seen it, and has closed it before the first lets go.
+    @Test func oneOfTwoProcessesThatCloseAtOnceFindsTheStoreClean() async throws {
+        let disk = SimulatedDisk()
+        let process = SimulatedProcess(on: disk)
+        let files = InterruptedFileSystem(process)
+        let configuration = AvatarStore.Configuration(directory: process.root + "/store")
+        let store = try await AvatarStore.open(configuration, fileSystem: files, bootID: disk.bootID)
+        let other = try await disk.openStore()
+        try await store.save(Image(of: .own(1), version: 1).bytes, named: "own")
+        let isClosed = Locked(false)
+        files.interrupt(before: ".lock") {
+            try await other.close()
+            isClosed.withLock { $0 = true }
+        }
+
+        try await store.close()
+
+        #expect(isClosed.withLock { $0 }, "the other process was not let in")
+        #expect(try await disk.openStore().index.openBoot() == nil)
     }
 
     /// Image 1 gets the bytes of image 2, which the other process publishes meanwhile. It has no need to make them durable.
@@ -62,7 +93,7 @@ struct InterleavedTests {
             let other = try await disk.openStore { $0.originClient = origin }
             // Version 20 is the logo that version 5 is.
             origin.want([1: 20, 2: 5])
-            files.interruptPublishing { _ = try await other.avatar(for: keys[1]) }
+            files.interrupt(before: ".png") { _ = try await other.avatar(for: keys[1]) }
 
             _ = try await store.avatar(for: keys[0], options: FetchOptions(policy: .reload))
 

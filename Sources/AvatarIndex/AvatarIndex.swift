@@ -180,8 +180,7 @@ package final class AvatarIndex: Sendable {
         readers.close()
         try AvatarStoreError.translating("closing it") {
             // SQLite would move pages into the file. The next opening writes the log first.
-            if doubtsLog, let writer, writer.isOpened { try writer.use { try $0.keepLogOnClose() } }
-            try writer?.close()
+            try writer?.close(keepingLog: doubtsLog)
         }
     }
 

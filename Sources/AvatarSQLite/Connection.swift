@@ -100,8 +100,11 @@ package final class Connection {
 
     /// Finalizes all statements and closes the connection. The last connection of all processes moves the content of the
     /// write-ahead log into the file, as far as it may write. Does nothing on a closed connection.
-    package func close() throws(SQLiteError) {
+    ///
+    /// - Parameter keepsLog: whether the log stays as it is. Default: no.
+    package func close(keepingLog keepsLog: Bool = false) throws(SQLiteError) {
         guard let handle else { return }
+        if keepsLog { avatar_sqlite_keep_log_on_close(handle) }
         for statement in statements.all { statement.finalize() }
         statements.removeAll()
         self.handle = nil

@@ -67,9 +67,7 @@ package final class BootRecord {
         // Another process whose comparison failed may have published files since.
         let begin = try synchronize()
         try index.write(.power) { transaction in
-            guard try isSound(since: begin, in: transaction) else {
-                throw AvatarStoreError(.storage, "A synchronization failed in another process meanwhile.")
-            }
+            guard try isSound(since: begin, in: transaction) else { throw Self.failureElsewhere }
             let failures = Self.failures(in: try transaction.openBoot()?.id)
             try transaction.replaceBoot(by: Self.record(current.text, failures: failures), lastDurableFile: lastFile)
         }
@@ -82,15 +80,18 @@ package final class BootRecord {
         try recordFailures()
         places.holder.set(.closing, to: true)
         // Another process may have changed the store, and closed it before this one.
-        guard try mark == .thisBoot || isOfThisBoot(index.openBoot()?.id), try isAlone() else { return }
+        guard try mark == .thisBoot || isOfThisBoot(index.openBoot()?.id), let present = try holdersIfAlone()
+        else { return }
         let begin = try synchronize()
         // Interrupted downloads may lack bytes, and no digest would tell it.
         if hasFailed { try places.removeFiles(of: index.partialDownloads()) }
         try index.write(.power) { transaction in
-            // A process that arrived meanwhile holds a lock already, and relies on the boot id if it read it before.
-            if try isAlone(), try isSound(since: begin, in: transaction), try !isBesideSynchronization() {
-                try transaction.endBoot()
-            }
+            // A process that arrived meanwhile relies on the boot id if it read it before, and may have changed files since, even
+            // if it has died or is closing the store by now.
+            guard try !isBesideSynchronization(), let now = try holdersIfAlone(), now.isSubset(of: present),
+                try isSound(since: begin, in: transaction)
+            else { return }
+            try transaction.endBoot()
         }
         mark = .none
     }
@@ -104,6 +105,8 @@ package final class BootRecord {
         let lastFile = try index.lastFileID()
         let begin = try synchronize()
         if mark == .thisBoot { try moveDurablePoint(to: lastFile, since: begin) }
+        let isWritten = try index.write { try isSound(since: begin, in: $0) }
+        guard isWritten else { throw Self.failureElsewhere }
     }
 
     /// Makes all files durable.
@@ -257,15 +260,22 @@ package final class BootRecord {
     /// A mark of a failure stays until the last process closes the store: a file without a row yet may have lost bytes too.
     func moveDurablePoint(to lastFile: Int64, since begin: Moment) throws {
         try index.write { transaction in
-            guard try isSound(since: begin, in: transaction), try !isBesideSynchronization() else { return }
+            guard try !isBesideSynchronization(), try isSound(since: begin, in: transaction) else { return }
             try transaction.setLastDurableFile(lastFile)
             if hasFailed { places.suspects?.begin(after: lastFile) }
         }
     }
 
-    /// Whether no other process has the store open, but for those that are closing it too.
-    private func isAlone() throws -> Bool {
-        try places.holder.others().allSatisfy { !$0.isAlive || $0.doubts.contains(.closing) }
+    /// The other holders; `nil` if one has the store open and is not closing it.
+    private func holdersIfAlone() throws -> Set<String>? {
+        let others = try places.holder.others()
+        guard others.allSatisfy({ !$0.isAlive || $0.doubts.contains(.closing) }) else { return nil }
+        return Set(others.map(\.name))
+    }
+
+    /// The error for a synchronization that may have lost files, although the call of this process did not fail.
+    private static var failureElsewhere: AvatarStoreError {
+        AvatarStoreError(.storage, "A synchronization failed in another process meanwhile.")
     }
 }
 

@@ -203,19 +203,17 @@ package actor StoreWriter {
         // This comes first because it frees space: the disk may be full.
         let removal = Result { try places.endStaging() }
         places.holder.giveRoomBack()
-        // The next opening finds by the holder the folders that are left, and what is not on the disk.
+        // By a holder that is left, others learn that folders are left, and that something may not be on the disk.
+        var isSettled = false
         defer {
-            if case .success = removal, !index.doubtsLog, boot.unrecordedCount == 0 {
-                places.holder.release()
-            } else {
-                places.holder.abandon()
-            }
+            if isSettled, !index.doubtsLog { places.holder.release() } else { places.holder.abandon() }
         }
         // Before the times, because it needs less room. A process that has written nothing has left nothing.
         if index.hasWriteConnection { try pending.finishOwnLeftovers() }
         try evictor.flushAccesses()
         try boot.markClean()
         try removal.get()
+        isSettled = boot.unrecordedCount == 0
         try index.truncateWAL()
     }
 }

@@ -9,7 +9,7 @@ import Workload
 /// A process works between two file calls of another one.
 @Suite(.timeLimit(.minutes(5)))
 struct InterleavedTests {
-    /// Lets other work happen before the next image gets its published name, or the next lock file is removed.
+    /// Lets other work happen before a file is renamed or removed, or all files are synchronized.
     private final class InterruptedFileSystem: ForwardingFileSystem {
         let real: SimulatedProcess
         private let interruption = Locked<(suffix: String, work: @Sendable () async throws -> Void)?>(nil)
@@ -28,6 +28,11 @@ struct InterleavedTests {
         func unlinkat(_ folder: Int32, _ name: String, _ flags: Int32) -> Int32 {
             interrupt(before: name)
             return real.unlinkat(folder, name, flags)
+        }
+
+        func syncfs(_ file: Int32) -> Int32 {
+            interrupt(before: "syncfs")
+            return real.syncfs(file)
         }
 
         private func interrupt(before name: String) {
@@ -70,6 +75,31 @@ struct InterleavedTests {
         try await store.close()
 
         #expect(isClosed.withLock { $0 }, "the other process was not let in")
+        #expect(try await disk.openStore().index.openBoot() == nil)
+    }
+
+    /// A process opens the store while the last one closes it, publishes an image and dies.
+    @Test func aStoreThatAnotherProcessHasChangedMeanwhileIsNotClean() async throws {
+        let disk = SimulatedDisk()
+        let process = SimulatedProcess(on: disk)
+        let files = InterruptedFileSystem(process)
+        let configuration = AvatarStore.Configuration(directory: process.root + "/store")
+        let store = try await AvatarStore.open(configuration, fileSystem: files, bootID: disk.bootID)
+        try await store.save(Image(of: .own(1), version: 1).bytes, named: "own")
+        files.interrupt(before: "syncfs") {
+            let other = SimulatedProcess(on: disk)
+            let configuration = AvatarStore.Configuration(directory: other.root + "/store")
+            let changing = try await AvatarStore.open(configuration, fileSystem: other, bootID: disk.bootID)
+            try await changing.save(Image(of: .own(2), version: 1).bytes, named: "other", in: .caches)
+            other.kill()
+        }
+
+        try await store.close()
+
+        let reopened = try await disk.openStore()
+        #expect(try reopened.storedAvatar(for: AvatarKey(name: "other")) != nil, "the other process was not let in")
+        #expect(try reopened.index.openBoot() != nil)
+        try await reopened.close()
         #expect(try await disk.openStore().index.openBoot() == nil)
     }
 

@@ -56,13 +56,14 @@ final class Writer: Sendable {
 
     /// Closes the connection, which then refuses every call. A second call does nothing.
     ///
+    /// - Parameter keepsLog: whether the write-ahead log stays as it is, even if no other connection is open. Default: no.
     /// - Throws: an error of SQLite.
-    func close() throws {
+    func close(keepingLog keepsLog: Bool = false) throws {
         var result: Swift.Result<Void, any Error> = .success(())
         turn.withLock { _ in
             switch state {
             case .unopened: state = .closed
-            case .opened(let connection): result = Swift.Result { try connection.close() }
+            case .opened(let connection): result = Swift.Result { try connection.close(keepingLog: keepsLog) }
             case .closed: break
             }
         }

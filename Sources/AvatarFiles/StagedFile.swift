@@ -15,6 +15,8 @@ package final class StagedFile {
     package let storageClass: StorageClass
     /// Whether an unfinished file stays, so that the download can be resumed later.
     package private(set) var isKept = false
+    /// The staging folder, which ends before the files of the store are made durable.
+    private let staging: StagingFolder
     /// The file's name in `folder`. Both change when it is kept.
     private var name: String
     /// The folder of the file: the holder's staging folder, or the folder of kept downloads.
@@ -32,9 +34,11 @@ package final class StagedFile {
     init(
         name: String,
         in folder: Directory,
+        of staging: StagingFolder,
         storageClass: StorageClass,
         mode: UInt32
     ) throws(AvatarStoreError) {
+        self.staging = staging
         descriptor = try withStoreErrors { () throws(SystemCallError) in
             try folder.fileSystem.open(name, in: folder.descriptor, flags: O_RDWR | O_CREAT | O_EXCL, mode: mode)
         }
@@ -47,9 +51,10 @@ package final class StagedFile {
     init(
         continuing name: String,
         in folder: Directory,
+        of staging: StagingFolder,
         storageClass: StorageClass
     ) throws(SystemCallError) {
-        (self.name, self.folder, self.storageClass) = (name, folder, storageClass)
+        (self.name, self.folder, self.staging, self.storageClass) = (name, folder, staging, storageClass)
         isKept = true
         descriptor = try folder.fileSystem.open(name, in: folder.descriptor, flags: O_RDWR | O_NOFOLLOW, mode: 0)
         try readWhatIsThere()
@@ -78,8 +83,14 @@ package final class StagedFile {
 
     /// Appends `bytes`.
     ///
-    /// - Throws: `diskFull`, `readOnly` or `storage`; `byteCount` then stays as it was.
+    /// - Throws: `diskFull`, `readOnly` or `storage`, for a kept file also after `StagingFolder.end()`; `byteCount` then stays as it was.
     package func write(_ bytes: [UInt8]) throws(AvatarStoreError) {
+        // The index counts the bytes of a kept file as durable once the store is closed.
+        guard isKept else { return try append(bytes) }
+        try staging.whileOpen { () throws(AvatarStoreError) in try append(bytes) }
+    }
+
+    private func append(_ bytes: [UInt8]) throws(AvatarStoreError) {
         try withStoreErrors { () throws(SystemCallError) in
             try bytes.withUnsafeBufferPointer { (elements) throws(SystemCallError) in
                 let buffer = UnsafeRawBufferPointer(elements)

@@ -56,7 +56,7 @@ package final class StagingFolder: Sendable {
         let name = nextName()
         return try hasEnded.withLock { hasEnded throws(AvatarStoreError) in
             try restoreFolder(unless: hasEnded)
-            return try StagedFile(name: name, in: folder, storageClass: storageClass, mode: fileMode)
+            return try StagedFile(name: name, in: folder, of: self, storageClass: storageClass, mode: fileMode)
         }
     }
 
@@ -118,7 +118,7 @@ package final class StagingFolder: Sendable {
         try hasEnded.withLock { hasEnded throws(AvatarStoreError) in
             try restoreFolder(unless: hasEnded)
             do throws(SystemCallError) {
-                return try StagedFile(continuing: name, in: open(), storageClass: storageClass)
+                return try StagedFile(continuing: name, in: open(), of: self, storageClass: storageClass)
             } catch {
                 if error.isMissing { return nil }
                 throw error.storeError
@@ -132,8 +132,16 @@ package final class StagingFolder: Sendable {
     }
 
     /// - Throws: `storage` after `end()`.
-    func requireOpen() throws(AvatarStoreError) {
-        try hasEnded.withLock { hasEnded throws(AvatarStoreError) in try Self.require(!hasEnded) }
+    func requireOpen() throws(AvatarStoreError) { try whileOpen {} }
+
+    /// Runs `body`; `end()` waits for it.
+    ///
+    /// - Throws: `storage` after `end()`; errors of `body`.
+    func whileOpen(_ body: () throws(AvatarStoreError) -> Void) throws(AvatarStoreError) {
+        try hasEnded.withLock { hasEnded throws(AvatarStoreError) in
+            try Self.require(!hasEnded)
+            try body()
+        }
     }
 
     private static func require(_ isOpen: Bool) throws(AvatarStoreError) {
@@ -205,8 +213,12 @@ package final class StagingFolder: Sendable {
     ///
     /// Neither its bytes nor its name are durable on return.
     ///
-    /// - Throws: `diskFull`, `readOnly` or `storage`.
+    /// - Throws: `diskFull`, `readOnly` or `storage`; `storage` after `end()`.
     package func keep(_ file: StagedFile, as name: String) throws(AvatarStoreError) {
+        try whileOpen { () throws(AvatarStoreError) in try keepNow(file, as: name) }
+    }
+
+    private func keepNow(_ file: StagedFile, as name: String) throws(AvatarStoreError) {
         try withStoreErrors { () throws(SystemCallError) in
             _ = try fileSystem.makeDirectory(Self.partialFolder, in: shared.descriptor, mode: 0o700)
             try file.keep(as: name, in: partials())

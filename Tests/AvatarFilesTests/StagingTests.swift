@@ -183,7 +183,8 @@ import Testing
     /// A holder owns its folder only while its lock is held.
     @Test func noFileCanBeStagedAfterTheEnd() throws {
         try withPlaces { places in
-            try places.files.staging.keep(try places.files.staging.stage(), as: "half")
+            let kept = try places.files.staging.stage()
+            try places.files.staging.keep(kept, as: "half")
             let begun = try places.files.staging.stage()
 
             places.files.staging.end()
@@ -191,6 +192,10 @@ import Testing
 
             #expect(thrownError { _ = try places.files.staging.stage() }?.message == "The store was closed.")
             #expect(thrownError { _ = try places.files.staging.resume("half") }?.message == "The store was closed.")
+            // Bytes that arrive later would not be on the disk, and the next opening would continue after them.
+            #expect(thrownError { try kept.write([1]) }?.message == "The store was closed.")
+            let refusal = thrownError { try places.files.staging.keep(begun, as: "other") }
+            #expect(refusal?.message == "The store was closed.")
             try begun.write([1])
             #expect(try places.staging.names().sorted() == [places.holder.name + ".lock", "partial"].sorted())
         }

@@ -62,6 +62,7 @@ struct Program {
         _ book: inout PromiseBook
     ) async throws -> [Moment] {
         book.hasRoom = hasRoom && trouble != .fullDisk
+        book.isDiskFull = trouble == .fullDisk
         let lane = seed &+ UInt64(number)
         let recorder = Recorder(book, seed: lane, most: extent.moments)
         let faults = Faults(seed: lane, trouble, mutation)

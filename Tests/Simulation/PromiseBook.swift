@@ -28,6 +28,8 @@ struct PromiseBook: Sendable {
     private var lasting: Set<ImageKey> = []
     /// The images that a call has removed.
     private var removed: Set<ImageKey> = []
+    /// Whether writes may find the disk full.
+    var isDiskFull = false
     /// Whether no image is evicted. Where room is scarce, an image may be evicted for its own successor.
     var hasRoom = true
     /// The call that is under way.
@@ -146,8 +148,9 @@ struct PromiseBook: Sendable {
         if let running {
             if running.mayLeave(digest, of: key) { return true }
             if digest == nil, mayIgnore(key, in: running) { return true }
-            // An image of the cache may make room for another.
-            if digest == nil, before?.storageClass != .documents, running.mayEvict { return true }
+            // An image of the cache may make room for another; on a full disk, for the index too.
+            let mayEvict = running.mayEvict || isDiskFull && running.changesIndex
+            if digest == nil, before?.storageClass != .documents, mayEvict { return true }
         }
         if (end == .power ? undecided : undecidedOfDead)[key]?.contains(digest) == true { return true }
         guard end == .power else { return false }
@@ -213,6 +216,11 @@ extension StoreOperation {
         case .sync, .reconcile: true
         default: false
         }
+    }
+
+    /// Whether the call writes to the index.
+    fileprivate var changesIndex: Bool {
+        if case .read = self { false } else { true }
     }
 
     /// Whether the call may evict images of the cache.

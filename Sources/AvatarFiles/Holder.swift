@@ -10,8 +10,8 @@ import AvatarFoundation
 ///
 /// The first byte of the file tells other processes what this one cannot rely on (`Doubts`).
 package final class Holder: Sendable {
-    /// What a process may not have on the disk. The system tells of a failed synchronization once, and only those who had the file
-    /// open: other processes learn of it here, even when this one has died.
+    /// The data that a process may lack on the disk. The system tells of a failed synchronization once, and only those who had the
+    /// file open: other processes learn of it here, even when this one has died.
     package struct Doubts: OptionSet, Sendable {
         package let rawValue: UInt8
 

@@ -113,10 +113,21 @@ package final class FileStore: Sendable {
 
     /// Makes a published file and its name durable. A missing file is no error.
     ///
-    /// - Parameter sha256: the digest of its bytes.
-    package func synchronize(published path: String, sha256: [UInt8]) throws(AvatarStoreError) {
+    /// - Parameters:
+    ///   - sha256: the digest of its bytes.
+    ///   - rewrites: whether its bytes are written again, because an earlier synchronization may have failed: the system takes them
+    ///     for written then.
+    package func synchronize(published path: String, sha256: [UInt8], rewriting rewrites: Bool)
+        throws(AvatarStoreError)
+    {
         do throws(AvatarStoreError) {
-            try synchronize(path, in: root, sha256: sha256)
+            if rewrites {
+                guard try rewrite(path, sha256: sha256) else {
+                    throw SystemCallError("fsync", root.path + "/" + path, number: EIO).storeError
+                }
+            } else {
+                try synchronize(path, in: root, sha256: sha256)
+            }
             try synchronizeFolder(of: path)
         } catch {
             guard let call = error.underlying as? SystemCallError, call.isNotHeld else { throw error }

@@ -328,7 +328,8 @@ extension Publication {
         guard placement.needsDurableCommit || isDurable, file.id != placement.shared?.id,
             !published.contains(file.path)
         else { return }
-        try places.files(of: image.storageClass).synchronize(published: file.path, sha256: image.sha256)
+        let files = places.files(of: image.storageClass)
+        try files.synchronize(published: file.path, sha256: image.sha256, rewriting: true)
     }
 }
 

@@ -153,6 +153,24 @@ package final class BootRecord {
 
     /// The present moment.
     func now() throws -> Moment {
+        let boot = try learnOfFailures()
+        let files = try boot.map { hasFailed ? try index.files(beyond: $0.lastDurableFile) : [] } ?? []
+        return Moment(files: files, id: boot?.id, failureCount: failureCount)
+    }
+
+    /// Whether a synchronization of files may have failed by now, in this process or another: the system takes for written
+    /// then what it could not write.
+    func mayHaveLostFiles() throws -> Bool {
+        // The failure of another process is known when its synchronization has ended.
+        let isUnknown = try isBesideSynchronization()
+        _ = try learnOfFailures()
+        return hasFailed || isUnknown
+    }
+
+    /// Learns of the failures of other processes.
+    ///
+    /// - Returns: the boot in the index.
+    private func learnOfFailures() throws -> (id: String, lastDurableFile: Int64)? {
         let losses = try lossesOfOthers()
         if !losses.isSubset(of: counted) { noteFailure() }
         counted = losses
@@ -162,8 +180,7 @@ package final class BootRecord {
             hasFailed = true
             places.suspects?.begin(after: boot.lastDurableFile)
         }
-        let files = try boot.map { hasFailed ? try index.files(beyond: $0.lastDurableFile) : [] } ?? []
-        return Moment(files: files, id: boot?.id, failureCount: failureCount)
+        return boot
     }
 
     /// Whether no synchronization of any process has failed since.

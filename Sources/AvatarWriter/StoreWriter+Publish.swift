@@ -184,27 +184,37 @@ extension StoreWriter {
     }
 
     /// Step 2: makes bytes durable that must survive a power loss, then gives each file its name.
-    private func moveIntoPlace(_ placements: [Placement?]) throws(AvatarStoreError) {
-        let sharesDurably = placements.contains { $0?.shared != nil && $0?.needsDurableCommit == true }
-        if sharesDurably { places.holder.beginSynchronizing() }
-        defer { if sharesDurably { places.holder.endSynchronizing() } }
-        do throws(AvatarStoreError) {
-            try makeDurable(placements)
+    private func moveIntoPlace(_ placements: [Placement?]) throws {
+        let shared = placements.compactMap { $0?.shared != nil && $0?.needsDurableCommit == true ? $0 : nil }
+        if !shared.isEmpty { places.holder.beginSynchronizing() }
+        defer { if !shared.isEmpty { places.holder.endSynchronizing() } }
+        do {
+            try makeDurable(shared)
             try giveNames(placements)
-        } catch {
+        } catch let error as AvatarStoreError {
             // Among the lost bytes may be those of a file that was published before, and that an image here was to share.
             if (error.underlying as? SystemCallError)?.losesWrittenBytes == true { boot.noteFailure() }
             throw error
         }
     }
 
-    /// Makes published files durable that must survive a power loss from now on.
-    private func makeDurable(_ placements: [Placement?]) throws(AvatarStoreError) {
-        for case let placement? in placements {
-            guard let shared = placement.shared, placement.needsDurableCommit else { continue }
-            let files = places.files(of: placement.image.storageClass)
-            if let label = placement.label { try files.label(published: shared.path, label) }
-            try files.synchronize(published: shared.path, sha256: placement.image.sha256)
+    /// Makes the published files durable that images share which must survive a power loss from now on.
+    private func makeDurable(_ placements: [Placement]) throws {
+        guard !placements.isEmpty else { return }
+        for placement in placements {
+            guard let shared = placement.shared, let label = placement.label else { continue }
+            try places.files(of: placement.image.storageClass).label(published: shared.path, label)
+        }
+        try synchronize(placements, rewriting: false)
+        // One of these files may have been synchronized before, and have lost bytes; that is told once.
+        if try boot.mayHaveLostFiles() { try synchronize(placements, rewriting: true) }
+    }
+
+    private func synchronize(_ placements: [Placement], rewriting rewrites: Bool) throws {
+        for placement in placements {
+            guard let shared = placement.shared else { continue }
+            let (files, sha256) = (places.files(of: placement.image.storageClass), placement.image.sha256)
+            try files.synchronize(published: shared.path, sha256: sha256, rewriting: rewrites)
         }
     }
 

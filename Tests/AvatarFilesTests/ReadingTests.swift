@@ -140,7 +140,7 @@ struct OpenDescriptorTests {
             _ = try stored.read(.sample("ab/none.png", 4))
             _ = try stored.withDescriptor(of: file) { $0 }
             #expect(throws: Stop.self) { try stored.withDescriptor(of: file) { _ in throw Stop() } }
-            try places.files.synchronize(published: file.path, sha256: [])
+            try places.files.synchronize(published: file.path, sha256: [], rewriting: false)
             _ = try places.files.staging.stage().write([1])
             _ = try places.stage([1])
             _ = try places.root.names()

@@ -74,6 +74,30 @@ struct FailedSynchronizationTests {
         }
     }
 
+    /// A synchronization that failed is told once: the next one of the same file succeeds, and its bytes are still not on the disk.
+    @Test(arguments: PowerLossModel.allCases, [false, true])
+    func aSharedFileIsWrittenAgainAfterAFailure(model: PowerLossModel, isOfAnotherProcess: Bool) async throws {
+        let replaced = ImageKey.remote(1)
+        let key = try replaced.key(at: ScriptedOrigin.url)
+        let origin = ScriptedOrigin()
+        for seed in UInt64(1)...24 {
+            let disk = SimulatedDisk()
+            let store = try await disk.openStore { $0.originClient = origin }
+            origin.want([1: 1, 2: 5])
+            for image in [ImageKey.remote(2), replaced] {
+                _ = try await store.avatar(for: image.key(at: ScriptedOrigin.url))
+            }
+            let other = isOfAnotherProcess ? try await disk.openStore { $0.originClient = origin } : store
+            await Self.loseSharedBytes(on: disk, other, origin)
+            _ = try await store.avatar(for: key, options: FetchOptions(policy: .reload))
+
+            let reopened = try await disk.losePower(model, seed: seed).openStore()
+            let found = try reopened.storedAvatar(for: key)
+            #expect(found?.bytes == Image(of: replaced, version: 20).bytes, "seed \(seed)")
+            try await reopened.close()
+        }
+    }
+
     /// A synchronization of all files begins before the bytes of one are lost, and ends after it: those bytes are not among them.
     @Test(arguments: PowerLossModel.allCases, [false, true])
     func aFailureDuringASynchronizationIsNotForgotten(model: PowerLossModel, isOfAnotherProcess: Bool) async throws {

@@ -127,7 +127,7 @@ extension StoreWriter {
             try unlinkOrphan(path, in: .documents, digestByte: digestByte)
             return true
         }
-        try places.files(of: .documents).synchronize(published: path, sha256: document.sha256)
+        try places.files(of: .documents).synchronize(published: path, sha256: document.sha256, rewriting: true)
         var replaced: [PendingFile] = []
         let isListed = try write(.power) { transaction in
             if try transaction.isNamed(path, in: .documents, digestByte: digestByte) { return true }

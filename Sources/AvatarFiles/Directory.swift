@@ -192,6 +192,21 @@ package final class Directory: Sendable {
         try synchronizeParent(of: path, on: fileSystem)
     }
 
+    /// Makes the name of the directory durable, and those of its parents: a process may have been killed before it could.
+    package func synchronizeNames() throws(SystemCallError) {
+        var path = self.path[...]
+        while let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) {
+            do throws(SystemCallError) {
+                try Self.synchronizeParent(of: String(path), on: fileSystem)
+            } catch {
+                // A parent that this user may not read is one that others have made.
+                guard error.number == EACCES || error.number == EPERM else { throw error }
+            }
+            path = path[..<slash]
+            if path.isEmpty { break }
+        }
+    }
+
     /// Makes the name of a directory durable.
     private static func synchronizeParent(of path: String, on fileSystem: any FileSystem) throws(SystemCallError) {
         let parent = try fileSystem.open(path + "/..", flags: O_RDONLY | O_DIRECTORY)

@@ -211,6 +211,7 @@ public final class AvatarStore: Sendable {
         // concerns this one.
         let state = try index.openingState()
         // Durable before the roots are marked with it: a loss of power must not leave the marks of a store without an index.
+        if !places.isClaimed { try places.synchronizeNames() }
         let storeID =
             try state.storeID.flatMap { places.isClaimed ? $0 : nil }
             ?? index.write(.power) { try $0.storeID(orNew: Hexadecimal.random64() + Hexadecimal.random64()) }

@@ -1,7 +1,9 @@
 package import AvatarCore
 package import AvatarFileSystem
 package import AvatarFiles
+import AvatarFoundation
 package import AvatarIndex
+import Synchronization
 
 /// The directories of an open store, and this process's locks in them.
 package struct StorePlaces: Sendable {
@@ -15,6 +17,8 @@ package struct StorePlaces: Sendable {
     /// never purges this place.
     private let staging: Directory
     private let cachesStaging: Directory
+    /// The failed synchronizations of all files.
+    let failedSynchronizations = FailedSynchronizations()
     /// The files that a power loss may have damaged; `nil` until the index is open.
     package var suspects: SuspectFiles?
 
@@ -121,9 +125,11 @@ package struct StorePlaces: Sendable {
                 failure = failure ?? error
             }
         }
-        try withStoreErrors { () throws(SystemCallError) in
-            // A purge replaces the root of the caches, and the system reports a failure to descriptors that were open before it.
-            try Directory.synchronizeFileSystems(of: [documents.root, caches.root])
+        // A purge replaces the root of the caches, and the system reports a failure to descriptors that were open before it.
+        try failedSynchronizations.counting { () throws(AvatarStoreError) in
+            try withStoreErrors { () throws(SystemCallError) in
+                try Directory.synchronizeFileSystems(of: [documents.root, caches.root])
+            }
         }
         if let failure { throw failure }
         return lost
@@ -155,6 +161,13 @@ package struct StorePlaces: Sendable {
     package var isClaimed: Bool {
         [(caches.root, cachesStaging), (documents.root, staging)].allSatisfy { root, staging in
             RootMark.exists(ofRoot: root.path, in: staging.path, on: root.fileSystem)
+        }
+    }
+
+    /// Makes the names of the roots durable. Called before they are claimed: those of a claimed root are.
+    package func synchronizeNames() throws(AvatarStoreError) {
+        try withStoreErrors { () throws(SystemCallError) in
+            for root in [caches.root, documents.root] { try root.synchronizeNames() }
         }
     }
 
@@ -267,5 +280,28 @@ extension FileLabel {
     /// The label of a file that these entries use.
     init(_ users: [(key: AvatarKey, sourceURL: String?)]) {
         self.init(keys: users.map(\.key.rawValue), originURL: users.lazy.compactMap(\.sourceURL).first)
+    }
+}
+
+/// Counts the synchronizations of all files that have failed.
+///
+/// The system tells a descriptor of a failure once: the next synchronization succeeds. So they run one after another, and one that
+/// fails is counted before the next begins.
+final class FailedSynchronizations: Sendable {
+    private let running = Locked(())
+    private let failures = Atomic(0)
+
+    var count: Int { failures.load(ordering: .acquiring) }
+
+    /// Runs `synchronize`, and counts it if it fails.
+    func counting(_ synchronize: () throws(AvatarStoreError) -> Void) throws(AvatarStoreError) {
+        try running.withLock { _ throws(AvatarStoreError) in
+            do throws(AvatarStoreError) {
+                try synchronize()
+            } catch {
+                failures.add(1, ordering: .releasing)
+                throw error
+            }
+        }
     }
 }

@@ -16,6 +16,27 @@ struct KilledAtEachCallTests {
         }
     }
 
+    /// A killed process may have made a folder and not its name durable, and the next one finds it.
+    @Test("a document is durable although the making of its store was killed at any call")
+    func savingBesideWhatWasMade() async throws {
+        try await killAtEachCall(of: DiskImage()) { process in
+            let store = try await AvatarStore.open(
+                Self.configuration(process),
+                fileSystem: process,
+                bootID: process.disk.bootID
+            )
+            let image = Image(of: .own(1), version: 1).bytes
+            let key = try await store.save(image, named: "own")
+            for seed in UInt64(1)...3 {
+                let left = SimulatedDisk(process.disk.image.afterLossOfPower(.strict, seed: seed))
+                let after = try await left.openStore()
+                #expect(try after.storedAvatar(for: key)?.bytes == image)
+                try await after.close()
+            }
+            try await store.close()
+        }
+    }
+
     @Test("rebuilding a lost index, killed at any call, leaves nothing beside the index")
     func rebuilding() async throws {
         let disk = SimulatedDisk()

@@ -43,6 +43,8 @@ package final class Holder: Sendable {
     private struct Known {
         var doubts: Doubts = []
         var runningCount = 0
+        /// The doubts that others can read.
+        var told: Doubts = []
     }
 
     /// 16 random hex digits, new for each holder.
@@ -117,9 +119,10 @@ package final class Holder: Sendable {
             body(&known)
             var doubts = known.doubts
             if known.runningCount > 0 { doubts.insert(.synchronizing) }
+            guard doubts != known.told else { return }
             var byte = doubts.rawValue
             // A disk without room for a byte leaves this process alone with what it knows.
-            _ = staging.fileSystem.pwrite(lock, &byte, 1, 0)
+            if staging.fileSystem.pwrite(lock, &byte, 1, 0) == 1 { known.told = doubts }
         }
     }
 

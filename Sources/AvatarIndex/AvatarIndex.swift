@@ -250,6 +250,8 @@ package final class AvatarIndex: Sendable {
         }
         if rewritesLog { setDoubt(false) }
         watch.commit(connection)
+        // One that was told of a failure just before may not have said so in time.
+        if durability == .power, try peers.withLock(\.self)?.learnOfLateLoss() == true { try rewriteLog(connection) }
         return result
     }
 
@@ -329,7 +331,12 @@ package final class AvatarIndex: Sendable {
                     busyTimeoutMilliseconds: 1000 * IndexFile.busyTimeoutSeconds,
                     vfs: fileSystem.databaseVFS
                 )
-                try connection.execute("VACUUM")
+                do {
+                    try connection.execute("VACUUM")
+                } catch let error as SQLiteError where Self.isFailedSynchronization(error) {
+                    setDoubt(true)
+                    throw error
+                }
                 try connection.close()
             }
         } catch let error as AvatarStoreError where error.code == .busy {
@@ -546,6 +553,9 @@ package final class AvatarIndex: Sendable {
 package protocol LogPeers: Sendable {
     /// Whether one of them could not synchronize the log, or has died since the last call.
     func learnOfLoss() throws -> Bool
+
+    /// As `learnOfLoss()`, after a commit that followed it: whether one has found a loss since that may be older than the commit.
+    func learnOfLateLoss() throws -> Bool
 
     /// Tells them whether this process could not synchronize the log, and has not written it again.
     func setDoubt(_ isDoubtful: Bool)

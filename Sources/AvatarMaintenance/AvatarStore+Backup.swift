@@ -75,17 +75,11 @@ extension AvatarStore {
             fileMode: configuration.fileMode,
             fileSystem: fileSystem
         )
-        do {
-            return try await StoreCopier(progress).backup(index, roots, to: target)
-        } catch {
-            // On the same file system, bytes of the store may be lost with those of the backup.
-            let call = (error as? AvatarStoreError)?.underlying as? SystemCallError
-            if call?.isSynchronization == true { await noteLostBytes() }
-            throw error
-        }
+        // On the same file system, bytes of the store may be lost with those of the backup.
+        return try await StoreCopier(progress).backup(index, roots, to: target, noteLostBytes)
     }
 
-    /// Lets the index know that bytes may be lost, if it has files that are not on stable storage.
+    /// Lets the index know that bytes may be lost: of files that are not on stable storage, or are staged.
     private func noteLostBytes() async {
         do {
             if let writer = parts.writable?.writer {

@@ -35,11 +35,18 @@ actor StoreCopier {
     }
 
     /// Copies a store that other processes go on changing.
-    func backup(_ index: AvatarIndex, _ roots: StoredRoots, to target: CopyTarget) throws -> BackupReport {
+    ///
+    /// - Parameter noteLoss: records that the store may have lost bytes, because a synchronization of the copy has failed.
+    func backup(
+        _ index: AvatarIndex,
+        _ roots: StoredRoots,
+        to target: CopyTarget,
+        _ noteLoss: () async -> Void
+    ) async throws -> BackupReport {
         var target = target
         // A synchronization does not write what an earlier one has lost, but a copy has what can be read.
         target.links = try !BootRecord.hasFailed(in: index)
-        return try build(target, from: roots) { [target] path in
+        return try await build(target, from: roots, noteLoss) { [target] path in
             try index.copy(to: path, fileMode: target.fileMode)
         } takeFiles: { copy, files in
             let run = BackupRun(index: index, copy: copy, files: files)
@@ -57,12 +64,12 @@ actor StoreCopier {
 
     /// Copies a backup, which no process changes. Missing and damaged files are left out; their entries stay without a
     /// file. Caches that the store of the backup left at the place are taken over.
-    func restore(_ source: StoreLayout, to target: CopyTarget) throws -> BackupReport {
+    func restore(_ source: StoreLayout, to target: CopyTarget) async throws -> BackupReport {
         let fileSystem = target.fileSystem
         let staging = source.staging(of: .documents)
         let id = try RootMark.owner(ofRoot: source.documentsRoot, in: staging, on: fileSystem)
         let roots = try StoredRoots(source, on: fileSystem, allowsNetwork: true)
-        return try build(target, from: roots, restoring: id) { path in
+        return try await build(target, from: roots, restoring: id) { path in
             try ReadOnlyIndex.read(source, on: fileSystem) { isImmutable in
                 try IndexCopy.make(
                     of: source.indexPath,
@@ -102,9 +109,10 @@ actor StoreCopier {
         _ target: CopyTarget,
         from source: StoredRoots,
         restoring storeID: String? = nil,
+        _ noteLoss: () async -> Void = {},
         copyIndex: (String) throws -> IndexCopy,
         takeFiles: (IndexCopy, FileCopiers) throws -> LeftOut
-    ) throws -> BackupReport {
+    ) async throws -> BackupReport {
         let place = try UnfinishedStore(
             target.layout,
             on: target.fileSystem,
@@ -134,6 +142,9 @@ actor StoreCopier {
             try place.finish()
             return report
         } catch {
+            // Before the copy is removed, which may take long.
+            let call = (error as? AvatarStoreError)?.underlying as? SystemCallError
+            if call?.isSynchronization == true { await noteLoss() }
             place.abandon()
             throw error
         }

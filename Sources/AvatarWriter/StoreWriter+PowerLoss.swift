@@ -25,6 +25,8 @@ package final class BootRecord {
     private var hasFailed = false
     /// How many synchronizations have failed in this process.
     private var failureCount = 0
+    /// How many synchronizations of all files are among them: one in the background tells of its failure before it ends.
+    private var countedWholeFailures = 0
     /// How many of them are not in the index yet, because it could not be written.
     private(set) var unrecordedCount = 0
     /// The holders of other processes that may have lost files, and are counted among the failures.
@@ -55,8 +57,8 @@ package final class BootRecord {
         let (id, failures) = Self.parts(of: boot.id)
         hasFailed = failures > 0
         let isThisBoot = current.isRecorded(as: id)
-        // Of an earlier boot nothing is left that can be read and is not on the disk.
-        if !isThisBoot { counted = try lossesOfOthers() }
+        // Of an earlier boot, whose processes are dead, nothing is left that can be read and is not on the disk.
+        if !isThisBoot { counted = try lossesOfOthers { !$0.isAlive } }
         mark = isThisBoot ? .thisBoot : .earlierBoot(lastDurableFile: boot.lastDurableFile)
         // After a failed synchronization the system may drop what it could not write, and read the disk instead.
         if hasFailed || !isThisBoot { places.suspects?.begin(after: boot.lastDurableFile) }
@@ -173,6 +175,7 @@ package final class BootRecord {
     private func learnOfFailures() throws -> (id: String, lastDurableFile: Int64)? {
         let losses = try lossesOfOthers()
         if !losses.isSubset(of: counted) { noteFailure() }
+        if places.failedSynchronizations.count != countedWholeFailures { noteFailure() }
         counted = losses
         try recordFailures()
         let boot = try index.openBoot()
@@ -187,12 +190,12 @@ package final class BootRecord {
     private func isSound(since begin: Moment, in transaction: IndexTransaction) throws -> Bool {
         let failures = Self.failures(in: try transaction.openBoot()?.id)
         return try failureCount == begin.failureCount && failures == Self.failures(in: begin.id)
-            && lossesOfOthers().isSubset(of: counted)
+            && places.failedSynchronizations.count == countedWholeFailures && lossesOfOthers().isSubset(of: counted)
     }
 
     /// The holders of other processes that may have lost files which the index takes for sound.
-    private func lossesOfOthers() throws -> Set<String> {
-        Set(try places.holder.others().lazy.filter(\.mayHaveLostFiles).map(\.name))
+    private func lossesOfOthers(where isMeant: (Holder.State) -> Bool = { _ in true }) throws -> Set<String> {
+        Set(try places.holder.others().filter { $0.mayHaveLostFiles && isMeant($0) }.map(\.name))
     }
 
     /// Whether another process may be told of a failure in this moment.
@@ -211,6 +214,7 @@ package final class BootRecord {
         hasFailed = true
         failureCount += 1
         unrecordedCount += 1
+        countedWholeFailures = places.failedSynchronizations.count
         places.suspects?.begin(after: 0)
         // The log of the index may have lost bytes too, and tells it once.
         for _ in 1...3 {
@@ -234,25 +238,28 @@ package final class BootRecord {
     func recordFailures(in transaction: IndexTransaction) throws {
         guard unrecordedCount > 0 else { return }
         let stored = try transaction.openBoot()
-        // A store that is closed has nothing to lose.
-        guard stored != nil || mark != .none else {
-            hasFailed = false
-            places.suspects?.end()
-            return
-        }
         // The files of an earlier boot are still to be compared.
         let (id, failures) = Self.parts(of: stored?.id ?? current.text)
         let record = Self.record(id, failures: failures + unrecordedCount)
-        try transaction.replaceBoot(by: record, lastDurableFile: 0)
-        places.suspects?.begin(after: stored?.lastDurableFile ?? 0)
+        if stored == nil, mark == .none {
+            // All published files are on stable storage; what is staged, and published later, may have lost bytes.
+            try transaction.beginBoot(record)
+        } else {
+            try transaction.replaceBoot(by: record, lastDurableFile: 0)
+        }
+        places.suspects?.begin(after: try transaction.openBoot()?.lastDurableFile ?? 0)
     }
 
     /// Takes the failures for recorded, once their transaction is committed.
     func endRecording() {
         guard unrecordedCount > 0 else { return }
         unrecordedCount = 0
-        places.holder.set(.files, to: false)
+        if mark == .none { mark = .thisBoot }
+        tellDoubt()
     }
+
+    /// Tells other processes whether files may be lost of which the index does not know.
+    func tellDoubt() { places.holder.set(.files, to: unrecordedCount > 0) }
 
     /// The record of the boot `id`.
     private static func record(_ id: String, failures: Int) -> String {
@@ -333,7 +340,7 @@ extension StoreWriter {
 
     /// Marks the boot after a synchronization that was not of the store itself, but of a file system that it may lie on.
     package func noteLostBytes() throws {
-        if try index.openBoot() != nil { boot.noteFailure() }
+        boot.noteFailure()
     }
 
     /// Moves the durable point up, in the background, once enough files were published beyond it.

@@ -212,9 +212,9 @@ extension StoreWriter {
 
     private func synchronize(_ placements: [Placement], rewriting rewrites: Bool) throws {
         for placement in placements {
-            guard let shared = placement.shared else { continue }
+            guard let path = placement.shared?.path ?? placement.path else { continue }
             let (files, sha256) = (places.files(of: placement.image.storageClass), placement.image.sha256)
-            try files.synchronize(published: shared.path, sha256: sha256, rewriting: rewrites)
+            try files.synchronize(published: path, sha256: sha256, rewriting: rewrites)
         }
     }
 
@@ -242,11 +242,16 @@ extension StoreWriter {
     ///   removed between the steps.
     private func commitRows(of changes: [Change], _ reservation: Reservation) throws -> ([Committed?], [PendingFile]) {
         let needsPower = reservation.placements.contains { $0?.needsDurableCommit == true }
+        defer { boot.tellDoubt() }
         do {
             do {
                 return try commitRows(of: changes, reservation, needsPower ? .power : .process, isDurable: false)
             } catch is SuccessorNotDurable {
                 try boot.synchronizeFiles()
+                // New files of this batch have no row yet, so they are not among those that were written again.
+                if try boot.mayHaveLostFiles() {
+                    try synchronize(reservation.placements.compactMap(\.self), rewriting: true)
+                }
                 return try commitRows(of: changes, reservation, .power, isDurable: true)
             }
         } catch let error as AvatarStoreError {

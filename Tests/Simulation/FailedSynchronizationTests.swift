@@ -384,6 +384,24 @@ struct FailedSynchronizationTests {
         }
     }
 
+    /// What is staged by then is published later, and may lack bytes.
+    @Test func aFailedBackupOfACleanStoreIsNoted() async throws {
+        let disk = SimulatedDisk()
+        let process = SimulatedProcess(on: disk)
+        let store = try await disk.openStore()
+        #expect(try store.index.openBoot() == nil)
+        disk.fail { $0.name == "syncfs" ? .fails(EIO) : nil }
+        await #expect(throws: AvatarStoreError.self) {
+            try await store.backup(to: process.root + "/backup", fileSystem: process)
+        }
+        disk.fail(nil)
+
+        #expect(try BootRecord.hasFailed(in: store.index))
+
+        try await store.close()
+        #expect(try await disk.openStore().index.openBoot() == nil)
+    }
+
     /// A store that only reads closes after one that wrote.
     @Test func theLastProcessClosesTheBootOfAnother() async throws {
         let disk = SimulatedDisk()

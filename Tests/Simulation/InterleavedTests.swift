@@ -103,6 +103,43 @@ struct InterleavedTests {
         #expect(try await disk.openStore().index.openBoot() == nil)
     }
 
+    /// Another process loses bytes of an image that has no row yet, and for which a contact's former image goes.
+    @Test(arguments: PowerLossModel.allCases)
+    func theSuccessorOfAnImageIsWrittenAgain(model: PowerLossModel) async throws {
+        let keys = try [1, 2].map { try ImageKey.remote($0).key(at: ScriptedOrigin.url) }
+        func contact(_ slot: Int) -> [Contact] {
+            [Contact(id: "ada", avatarURL: ImageKey.remote(slot).url(at: ScriptedOrigin.url))]
+        }
+        let origin = ScriptedOrigin()
+        origin.want([1: 1, 2: 1])
+        for seed in UInt64(1)...8 {
+            let disk = SimulatedDisk()
+            let process = SimulatedProcess(on: disk)
+            let files = InterruptedFileSystem(process)
+            var configuration = AvatarStore.Configuration(directory: process.root + "/store")
+            configuration.originClient = origin
+            let store = try await AvatarStore.open(configuration, fileSystem: files, bootID: disk.bootID)
+            _ = try await store.set(.keepUnlinked, to: 0)
+            _ = try await store.sync(contacts: contact(1))
+            let beside = SimulatedProcess(on: disk)
+            let other = try await disk.openStore()
+            files.interrupt(before: ".png") {
+                disk.fail { $0.name == "syncfs" ? .fails(EIO) : nil }
+                await #expect(throws: AvatarStoreError.self) {
+                    try await other.backup(to: beside.root + "/backup", fileSystem: beside)
+                }
+                disk.fail(nil)
+            }
+
+            _ = try await store.sync(contacts: contact(2))
+
+            #expect(try store.storedAvatar(for: keys[0]) == nil, "the former image has not gone")
+            let reopened = try await disk.losePower(model, seed: seed).openStore()
+            #expect(try keys.contains { try reopened.storedAvatar(for: $0) != nil }, "seed \(seed)")
+            try await reopened.close()
+        }
+    }
+
     /// Image 1 gets the bytes of image 2, which the other process publishes meanwhile. It has no need to make them durable.
     @Test(arguments: PowerLossModel.allCases)
     func theSuccessorOfAnImageIsDurableInTheFileOfAnotherProcess(model: PowerLossModel) async throws {

@@ -24,11 +24,16 @@ struct SyncUnlinking {
     /// - Throws: an error of the index or the disk.
     func unlinkReplacedImages() async throws {
         guard tally.failure == nil else { return }
-        let replaced = try contacts.replacedImages { keys in
+        try await writer.synchronizeSuccessors(of: replacedImages())
+        // A successor that has lost its bytes is a miss by now, and replaces nothing.
+        try await writer.unlink(inBatches: replacedImages())
+    }
+
+    /// The images of which a successor is stored.
+    private func replacedImages() throws -> [(contact: String, key: AvatarKey)] {
+        try contacts.replacedImages { keys in
             try index.entries(for: keys).contains { $0?.file != nil }
         }
-        try await writer.synchronizeSuccessors(of: replaced)
-        try await writer.unlink(inBatches: replaced)
     }
 
     /// Unlinks the contacts that the list omits and no other named list names, if the sync prunes and was not ended early.

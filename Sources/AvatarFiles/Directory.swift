@@ -193,14 +193,15 @@ package final class Directory: Sendable {
     }
 
     /// Makes the name of the directory durable, and those of its parents: a process may have been killed before it could.
+    ///
+    /// - Throws: `EIO` only. A parent that this user may not read, or that cannot be synchronized, is one that others have made.
     package func synchronizeNames() throws(SystemCallError) {
         var path = self.path[...]
         while let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) {
             do throws(SystemCallError) {
                 try Self.synchronizeParent(of: String(path), on: fileSystem)
             } catch {
-                // A parent that this user may not read is one that others have made.
-                guard error.number == EACCES || error.number == EPERM else { throw error }
+                if error.number == EIO { throw error }
             }
             path = path[..<slash]
             if path.isEmpty { break }
@@ -208,7 +209,7 @@ package final class Directory: Sendable {
     }
 
     /// Makes the name of a directory durable.
-    private static func synchronizeParent(of path: String, on fileSystem: any FileSystem) throws(SystemCallError) {
+    static func synchronizeParent(of path: String, on fileSystem: any FileSystem) throws(SystemCallError) {
         let parent = try fileSystem.open(path + "/..", flags: O_RDONLY | O_DIRECTORY)
         defer { fileSystem.close(parent) }
         // Some file systems do not synchronize directories, and need not.

@@ -44,6 +44,8 @@ extension FileStore {
             defer { fileSystem.close(target) }
             guard try link(path, as: copy, in: target) else { return nil }
             try fileSystem.synchronize(target, named: place)
+            // Another process may have made the folder, and been killed before it could do this.
+            try Directory.synchronizeParent(of: place, on: fileSystem)
             return place + "/" + copy
         }
     }

@@ -203,7 +203,8 @@ package final class AvatarIndex: Sendable {
     /// - Parameter durability: the events that the transaction survives once this returns.
     /// - Throws: `readOnly`; `busy` if another process writes for longer than 10 seconds; `indexWasUpgraded` and
     ///   `indexWasReplaced` if another program changed the schema or the file; `diskFull`, `damagedIndex` and
-    ///   `storage`; what `body` throws. Nothing was changed then.
+    ///   `storage`; what `body` throws. Nothing was changed then; but after a disk failure (`storage`), the change may be in
+    ///   the index and not on the disk.
     package func write<Result>(
         _ durability: Durability = .process,
         _ body: (IndexTransaction) throws -> Result
@@ -251,7 +252,7 @@ package final class AvatarIndex: Sendable {
         if rewritesLog { setDoubt(false) }
         watch.commit(connection)
         // One that was told of a failure just before may not have said so in time.
-        if durability == .power, try peers.withLock(\.self)?.learnOfLateLoss() == true { try rewriteLog(connection) }
+        if durability == .power, !rewritesLog, learnOfLateLoss() { try rewriteLog(connection) }
         return result
     }
 
@@ -402,6 +403,17 @@ package final class AvatarIndex: Sendable {
     /// Whether the log may lack bytes on the disk that another process could not write. This one doubts it then, too.
     private func learnOfLoss() throws -> Bool {
         guard try peers.withLock(\.self)?.learnOfLoss() == true else { return false }
+        setDoubt(true)
+        return true
+    }
+
+    /// As `learnOfLoss()`, after a commit. Peers that cannot be asked may have found one.
+    private func learnOfLateLoss() -> Bool {
+        do {
+            guard try peers.withLock(\.self)?.learnOfLateLoss() == true else { return false }
+        } catch {
+            // The log is written again, as after a loss.
+        }
         setDoubt(true)
         return true
     }

@@ -330,7 +330,7 @@ extension Publication {
         else { return }
         let files = places.files(of: image.storageClass)
         // If this process dies before a failure is recorded, others know of it. `commitRows` ends the doubt.
-        places.holder.set(.files, to: true)
+        places.holder.set(.synchronizing, to: true)
         try files.synchronize(published: file.path, sha256: image.sha256, rewriting: true)
     }
 }

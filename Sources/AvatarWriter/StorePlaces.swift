@@ -164,7 +164,8 @@ package struct StorePlaces: Sendable {
         }
     }
 
-    /// Makes the names of the roots durable. Called before they are claimed: those of a claimed root are.
+    /// Makes the names of the roots durable. Called before they are claimed; a root that is made again later has its name
+    /// made durable by the process that makes it.
     package func synchronizeNames() throws(AvatarStoreError) {
         try withStoreErrors { () throws(SystemCallError) in
             for root in [caches.root, documents.root] { try root.synchronizeNames() }

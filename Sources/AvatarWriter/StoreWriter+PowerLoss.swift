@@ -255,11 +255,8 @@ package final class BootRecord {
         guard unrecordedCount > 0 else { return }
         unrecordedCount = 0
         if mark == .none { mark = .thisBoot }
-        tellDoubt()
+        places.holder.set(.files, to: false)
     }
-
-    /// Tells other processes whether files may be lost of which the index does not know.
-    func tellDoubt() { places.holder.set(.files, to: unrecordedCount > 0) }
 
     /// The record of the boot `id`.
     private static func record(_ id: String, failures: Int) -> String {

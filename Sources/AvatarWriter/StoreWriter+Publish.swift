@@ -242,7 +242,7 @@ extension StoreWriter {
     ///   removed between the steps.
     private func commitRows(of changes: [Change], _ reservation: Reservation) throws -> ([Committed?], [PendingFile]) {
         let needsPower = reservation.placements.contains { $0?.needsDurableCommit == true }
-        defer { boot.tellDoubt() }
+        defer { places.holder.set(.synchronizing, to: false) }
         do {
             do {
                 return try commitRows(of: changes, reservation, needsPower ? .power : .process, isDurable: false)

@@ -40,6 +40,8 @@ enum IndexFile {
         var index = stat()
         guard fileSystem.fstatat(AT_FDCWD, path, &index, 0) == 0, index.st_nlink > 1 else { return }
         let identity = FileIdentity(path, on: fileSystem)
+        // The process that was killed may have given the index its name, and not made it durable.
+        synchronizeFolder(of: path, on: fileSystem)
         for name in temporaryNames(of: path, on: fileSystem) where FileIdentity(name, on: fileSystem) == identity {
             fileSystem.unlinkat(AT_FDCWD, name, 0)
         }

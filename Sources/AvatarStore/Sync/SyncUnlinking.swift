@@ -24,15 +24,25 @@ struct SyncUnlinking {
     /// - Throws: an error of the index or the disk.
     func unlinkReplacedImages() async throws {
         guard tally.failure == nil else { return }
-        try await writer.synchronizeSuccessors(of: replacedImages())
+        let lastFile = try index.lastFileID()
+        let replaced = try replacedImages(byFilesUpTo: lastFile)
+        try await writer.synchronizeSuccessors(of: replaced)
         // A successor that has lost its bytes is a miss by now, and replaces nothing.
-        try await writer.unlink(inBatches: replacedImages())
+        let left = Set(try replacedImages(byFilesUpTo: lastFile).map(Link.init))
+        try await writer.unlink(inBatches: replaced.filter { left.contains(Link($0.contact, $0.key)) })
     }
 
-    /// The images of which a successor is stored.
-    private func replacedImages() throws -> [(contact: String, key: AvatarKey)] {
+    private struct Link: Hashable {
+        let contact: String
+        let key: AvatarKey
+
+        init(_ contact: String, _ key: AvatarKey) { (self.contact, self.key) = (contact, key) }
+    }
+
+    /// The images of which a successor is stored, in a file with a row id of at most `lastFile`.
+    private func replacedImages(byFilesUpTo lastFile: Int64) throws -> [(contact: String, key: AvatarKey)] {
         try contacts.replacedImages { keys in
-            try index.entries(for: keys).contains { $0?.file != nil }
+            try index.entries(for: keys).contains { $0?.file.map { $0.id <= lastFile } ?? false }
         }
     }
 

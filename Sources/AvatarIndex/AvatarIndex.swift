@@ -235,7 +235,8 @@ package final class AvatarIndex: Sendable {
             // Under the lock for writing, which a process that dies in its transaction has held until then.
             if durability == .power, try learnOfLoss() {
                 rewritesLog = true
-                try rewriteLog(in: opened)
+                try rewriteLogFile()
+                try opened.rewriteHeader()
             }
             watch.begin(connection)
             let transaction = IndexTransaction(
@@ -427,7 +428,13 @@ package final class AvatarIndex: Sendable {
     private func rewriteLog(_ connection: Connection) throws {
         try connection.statement("PRAGMA synchronous = FULL").run()
         defer { Self.restoreSynchronous(connection) }
-        try connection.transaction(rewriteLog)
+        var failure: AvatarStoreError?
+        try connection.transaction { transaction in
+            do throws(AvatarStoreError) { try rewriteLogFile() } catch { failure = error }
+            // Also if that has failed: the log can be read, and after the end of all processes each whole transaction in it counts.
+            try transaction.rewriteHeader()
+        }
+        if let failure { throw failure }
         setDoubt(false)
     }
 
@@ -437,8 +444,8 @@ package final class AvatarIndex: Sendable {
         if try learnOfLoss() { try rewriteLog(connection) }
     }
 
-    /// Writes the log again, in a transaction: no process appends to it meanwhile.
-    private func rewriteLog(in transaction: borrowing Transaction) throws {
+    /// Writes the log again. Called in a transaction: no process appends to it meanwhile.
+    private func rewriteLogFile() throws(AvatarStoreError) {
         do throws(SystemCallError) {
             do throws(SystemCallError) {
                 try fileSystem.rewrite(path + "-wal")
@@ -450,7 +457,6 @@ package final class AvatarIndex: Sendable {
         } catch {
             guard error.isMissing else { throw error.storeError }
         }
-        try transaction.rewriteHeader()
     }
 
     /// Runs `body`, whose transactions change rows all over the index, with more memory for pages.

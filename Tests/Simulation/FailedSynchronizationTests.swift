@@ -480,6 +480,27 @@ struct FailedSynchronizationTests {
         }
     }
 
+    /// The rolled-back transaction is whole in the log, which cannot be synchronized, and its process ends.
+    @Test func aRemovalThatFailedIsNotDoneByTheNextOpening() async throws {
+        let disk = SimulatedDisk()
+        let process = SimulatedProcess(on: disk)
+        let configuration = AvatarStore.Configuration(directory: process.root + "/store")
+        let store = try await AvatarStore.open(configuration, fileSystem: process, bootID: disk.bootID)
+        let image = Image(of: .own(1), version: 1).bytes
+        let key = try await store.save(image, named: "own")
+        disk.fail { $0.name == "fsync" && $0.path.hasSuffix("index.sqlite-wal") ? .fails(EIO) : nil }
+        await #expect(throws: AvatarStoreError.self) { try await store.remove(key) }
+        #expect(try store.storedAvatar(for: key)?.bytes == image)
+        process.kill()
+        disk.fail(nil)
+
+        let next = try await Self.twice { try await disk.openStore() }
+
+        #expect(try next.storedAvatar(for: key)?.bytes == image)
+        #expect(try await next.verify().isSound)
+        do { try await next.close() } catch is AvatarStoreError { try await disk.openStore().close() }
+    }
+
     /// The result of `body`, which may fail once: a descriptor of the log is told of the loss.
     private static func twice<Result>(_ body: () async throws -> Result) async throws -> Result {
         do { return try await body() } catch is AvatarStoreError { return try await body() }

@@ -361,7 +361,7 @@ let package = Package(
         ),
         .testTarget(
             name: "SimulationTests",
-            dependencies: testing.and(["AvatarFoundation", "AvatarWriter", "Workload", logging]),
+            dependencies: testing.and(["AvatarFoundation", "AvatarSQLite", "AvatarWriter", "Workload", logging]),
             path: "Tests/Simulation"
         ),
         .testTarget(

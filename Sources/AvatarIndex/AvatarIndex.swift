@@ -235,7 +235,7 @@ package final class AvatarIndex: Sendable {
             // Under the lock for writing, which a process that dies in its transaction has held until then.
             if durability == .power, try learnOfLoss() {
                 rewritesLog = true
-                try rewriteLogFile()
+                try rewriteLogFile(connection)
                 try opened.rewriteHeader()
             }
             watch.begin(connection)
@@ -296,7 +296,7 @@ package final class AvatarIndex: Sendable {
             try connection.checkpointPassively()
         } catch {
             // The next commit tries again, as after one that a reader has kept short. But the log may lack bytes from now on.
-            if let error = error as? SQLiteError, Self.isFailedSynchronization(error) { setDoubt(true) }
+            if let error = error as? SQLiteError, Self.isFailedSynchronization(error) { doubt(connection) }
         }
     }
 
@@ -334,7 +334,8 @@ package final class AvatarIndex: Sendable {
                     vfs: fileSystem.databaseVFS
                 )
                 do {
-                    try connection.execute("VACUUM")
+                    // SQLite does not tell of a checkpoint that fails after a commit.
+                    try connection.execute("PRAGMA wal_autocheckpoint = 0; VACUUM")
                 } catch let error as SQLiteError where Self.isFailedSynchronization(error) {
                     setDoubt(true)
                     throw error
@@ -373,7 +374,7 @@ package final class AvatarIndex: Sendable {
                 do {
                     return try body(connection)
                 } catch let error as SQLiteError where Self.isFailedSynchronization(error) {
-                    setDoubt(true)
+                    doubt(connection)
                     do {
                         try rewriteLog(connection)
                     } catch {
@@ -395,6 +396,13 @@ package final class AvatarIndex: Sendable {
 
     /// Tells `peers` from now on when the log may lack bytes, and asks them the same.
     package func shareLog(with peers: any LogPeers) { self.peers.withLock { $0 = peers } }
+
+    /// Takes note of a synchronization that failed: the log may lack bytes on the disk, and the file pages that a checkpoint that could
+    /// not copy all has left there.
+    private func doubt(_ connection: Connection) {
+        setDoubt(true)
+        walIndex(of: connection)?.copyAllAgain()
+    }
 
     private func setDoubt(_ isDoubtful: Bool) {
         guard isLogDoubtful.exchange(isDoubtful, ordering: .relaxed) != isDoubtful else { return }
@@ -430,8 +438,7 @@ package final class AvatarIndex: Sendable {
         defer { Self.restoreSynchronous(connection) }
         var failure: AvatarStoreError?
         try connection.transaction { transaction in
-            do throws(AvatarStoreError) { try rewriteLogFile() } catch { failure = error }
-            // Also if that has failed: the log can be read, and after the end of all processes each whole transaction in it counts.
+            do { try rewriteLogFile(connection) } catch let error as AvatarStoreError { failure = error }
             try transaction.rewriteHeader()
         }
         if let failure { throw failure }
@@ -445,8 +452,10 @@ package final class AvatarIndex: Sendable {
     }
 
     /// Writes the log again. Called in a transaction: no process appends to it meanwhile.
-    private func rewriteLogFile() throws(AvatarStoreError) {
+    private func rewriteLogFile(_ connection: Connection) throws {
+        try requireInPlace(connection)
         do throws(SystemCallError) {
+            try cutLog(connection)
             do throws(SystemCallError) {
                 try fileSystem.rewrite(path + "-wal")
             } catch {
@@ -456,6 +465,28 @@ package final class AvatarIndex: Sendable {
             }
         } catch {
             guard error.isMissing else { throw error.storeError }
+        }
+    }
+
+    /// Takes the frames behind the last transaction out of the log: after the end of all processes, one that was rolled back and is
+    /// whole would count again. That needs no synchronization (https://www.sqlite.org/fileformat2.html, section 4).
+    private func cutLog(_ connection: Connection) throws(SystemCallError) {
+        guard let walIndex = walIndex(of: connection) else { return }
+        let log = path + "-wal"
+        let file = try fileSystem.open(log, flags: O_RDWR | O_NOFOLLOW)
+        defer { fileSystem.close(file) }
+        var header = [UInt8](repeating: 0, count: 32)
+        guard fileSystem.pread(file, &header, header.count, 0) == header.count else { return }
+        // The log of before, which a commit is to begin again, is in the file of the index.
+        guard header.withUnsafeBytes({ $0.loadUnaligned(fromByteOffset: 16, as: UInt64.self) }) == walIndex.salts else {
+            return
+        }
+        let pageSize = header[8..<12].reduce(0) { $0 << 8 | Int($1) }
+        let end = 32 + Int(walIndex.frameCount) * (24 + pageSize)
+        guard try fileSystem.status(of: file, named: log).st_size > end else { return }
+        let empty = [UInt8](repeating: 0, count: 24)
+        try empty.withUnsafeBufferPointer { (bytes) throws(SystemCallError) in
+            try fileSystem.write(UnsafeRawBufferPointer(bytes), to: file, at: end, named: log)
         }
     }
 
@@ -504,8 +535,6 @@ package final class AvatarIndex: Sendable {
         try connection.execute(
             """
             PRAGMA busy_timeout = \(1000 * IndexFile.busyTimeoutSeconds);
-            -- `shortenWAL` does it from now on.
-            PRAGMA wal_autocheckpoint = 0;
             PRAGMA cache_size = -\(writerCacheKiB);
             -- A statement that changes many rows keeps the old pages until it ends: else in a file on another disk.
             PRAGMA temp_store = MEMORY;
@@ -539,6 +568,8 @@ package final class AvatarIndex: Sendable {
             PRAGMA synchronous = NORMAL;
             PRAGMA secure_delete = ON;
             PRAGMA journal_size_limit = 8388608;
+            -- `shortenWAL` does it, and learns of a synchronization that fails.
+            PRAGMA wal_autocheckpoint = 0;
             """
         )
         // Fails now if the file is not a database: not all pragmas above read it.

@@ -1,5 +1,6 @@
 import AvatarFoundation
 import AvatarMaintenance
+import AvatarSQLite
 import AvatarStore
 import AvatarStoreTesting
 import Synchronization
@@ -480,15 +481,59 @@ struct FailedSynchronizationTests {
         }
     }
 
+    /// A checkpoint that could not copy all pages does not synchronize the file; the next one fails to.
+    @Test(arguments: PowerLossModel.allCases)
+    func allPagesAreCopiedAgainAfterAFailure(model: PowerLossModel) async throws {
+        let images = (1...3).map { Image(of: .own($0), version: 1).bytes }
+        for seed in UInt64(1)...8 {
+            let disk = SimulatedDisk()
+            let process = SimulatedProcess(on: disk)
+            let configuration = AvatarStore.Configuration(directory: process.root + "/store")
+            let store = try await AvatarStore.open(configuration, fileSystem: process, bootID: disk.bootID)
+            var keys = [try await store.save(images[0], named: "1")]
+            let connections = try (0..<2).map { _ in
+                try Connection(
+                    path: process.root + "/store/index.sqlite",
+                    access: .readWriteExisting,
+                    vfs: process.databaseVFS
+                )
+            }
+            try connections[0].execute("BEGIN; SELECT count(*) FROM file")
+            keys.append(try await store.save(images[1], named: "2"))
+            try connections[1].execute("PRAGMA wal_checkpoint(PASSIVE)")
+            try connections[0].execute("COMMIT")
+            for connection in connections { try connection.close() }
+            disk.fail { $0.name == "fsync" && $0.path.hasSuffix("index.sqlite") ? .fails(EIO) : nil }
+            #expect(throws: AvatarStoreError.self) { try store.index.truncateWAL() }
+            disk.fail(nil)
+
+            #expect(try store.index.truncateWAL())
+            keys.append(try await store.save(images[2], named: "3"))
+
+            let reopened = try await disk.losePower(model, seed: seed).openStore()
+            #expect(try keys.map { try reopened.storedAvatar(for: $0)?.bytes } == images, "seed \(seed)")
+            #expect(try await reopened.verify().isSound)
+            try await reopened.close()
+        }
+    }
+
     /// The rolled-back transaction is whole in the log, which cannot be synchronized, and its process ends.
-    @Test func aRemovalThatFailedIsNotDoneByTheNextOpening() async throws {
+    @Test(arguments: [false, true])
+    func aRemovalThatFailedIsNotDoneByTheNextOpening(beginsLog: Bool) async throws {
         let disk = SimulatedDisk()
         let process = SimulatedProcess(on: disk)
         let configuration = AvatarStore.Configuration(directory: process.root + "/store")
         let store = try await AvatarStore.open(configuration, fileSystem: process, bootID: disk.bootID)
         let image = Image(of: .own(1), version: 1).bytes
         let key = try await store.save(image, named: "own")
-        disk.fail { $0.name == "fsync" && $0.path.hasSuffix("index.sqlite-wal") ? .fails(EIO) : nil }
+        if beginsLog { try store.index.truncateWAL() }
+        let synchronizations = Atomic(0)
+        disk.fail { call in
+            guard call.name == "fsync", call.path.hasSuffix("index.sqlite-wal") else { return nil }
+            // The first one of a log is of its header, before the transaction.
+            let isFirst = synchronizations.add(1, ordering: .relaxed).oldValue == 0
+            return beginsLog && isFirst ? nil : .fails(EIO)
+        }
         await #expect(throws: AvatarStoreError.self) { try await store.remove(key) }
         #expect(try store.storedAvatar(for: key)?.bytes == image)
         process.kill()

@@ -19,7 +19,7 @@ struct WALIndex: Sendable {
     typealias State = SIMD4<UInt64>
 
     /// Two copies of the header, of six words each; the first word is the version of the format.
-    private nonisolated(unsafe) let words: UnsafePointer<Atomic<UInt64>>  // Only read, by atomic loads.
+    private nonisolated(unsafe) let words: UnsafePointer<Atomic<UInt64>>  // Only used by atomic loads and stores.
 
     /// The shared memory of an open connection; it lasts as long as any connection of the process to that file.
     ///
@@ -45,6 +45,16 @@ struct WALIndex: Sendable {
     /// The number of pages in the log (`mxFrame`), including those that are in the file already.
     var frameCount: UInt32 {
         UnsafeRawPointer(words + 2).assumingMemoryBound(to: Atomic<UInt32>.self).pointee.load(ordering: .relaxed)
+    }
+
+    /// The two salts of the log, as its file has them.
+    var salts: UInt64 { words[4].load(ordering: .relaxed) }
+
+    /// Lets the next checkpoint copy all pages of the log into the file, also those that are there (`nBackfill`).
+    ///
+    /// A reader or checkpoint that sees the old number meanwhile takes these pages for copied, which they are.
+    func copyAllAgain() {
+        UnsafeRawPointer(words + 12).assumingMemoryBound(to: Atomic<UInt32>.self).pointee.store(0, ordering: .releasing)
     }
 
     /// Reads one of the two copies of the header, which begins at the word `first`.

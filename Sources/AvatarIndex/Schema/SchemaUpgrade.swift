@@ -29,7 +29,11 @@ struct SchemaUpgrade {
                 throw error
             }
             try SchemaMigrator.migrate(connection, by: steps, progress)
-            if version > 0 { copy.removeAll() }
+            if version > 0 {
+                // Synchronizes the log, and tells if that fails: the copy is needed until the new schema is on the disk.
+                try connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                copy.removeAll()
+            }
             return
         }
     }

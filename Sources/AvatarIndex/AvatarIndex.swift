@@ -44,12 +44,8 @@ package final class AvatarIndex: Sendable {
     private let writer: Writer?
     /// The number of uses of the write connection, by which a transaction detects another one before it.
     private let writeCount = Atomic(0)
-    /// Whether a synchronization of the log failed, and the log was not written again since.
-    private let isLogDoubtful = Atomic(false)
-    /// The other processes that write to the log; `nil` before `shareLog(with:)`.
-    private let peers = Locked<(any LogPeers)?>(nil)
-    /// The header of the WAL as the write connection maps it; `nil` until the first write that needs it.
-    private let writerWALIndex = Locked<WALIndex?>(nil)
+    /// The write-ahead log, which is written again after a synchronization that failed.
+    package let log: IndexLog
 
     /// Opens the index at `path` for reading and writing; makes it, or brings its schema up to date.
     ///
@@ -160,6 +156,7 @@ package final class AvatarIndex: Sendable {
         feedLimit: Int64 = feedLimit
     ) throws {
         (self.path, self.fileSystem, self.writer) = (path, fileSystem, writer)
+        log = IndexLog(of: path, on: fileSystem)
         (self.now, self.feedLimit) = (now, feedLimit)
         readers = try ReadConnections(
             reader,
@@ -180,7 +177,7 @@ package final class AvatarIndex: Sendable {
         readers.close()
         try AvatarStoreError.translating("closing it") {
             // SQLite would move pages into the file. The next opening writes the log first.
-            try writer?.close(keepingLog: doubtsLog)
+            try writer?.close(keepingLog: log.isDoubtful)
         }
     }
 
@@ -212,7 +209,7 @@ package final class AvatarIndex: Sendable {
         try onWriteConnection("writing to it") { connection in
             // The level cannot change inside a transaction.
             if durability == .power { try connection.statement("PRAGMA synchronous = FULL").run() }
-            defer { if durability == .power { Self.restoreSynchronous(connection) } }
+            defer { if durability == .power { IndexLog.restoreSynchronous(connection) } }
             let result = try watchedTransaction(on: connection, durability, body)
             shortenWAL(connection)
             return result
@@ -227,16 +224,15 @@ package final class AvatarIndex: Sendable {
         _ durability: Durability,
         _ body: (IndexTransaction) throws -> Result
     ) throws -> Result {
-        let watch = CommitWatch(hits, hits.isWorthKeeping ? walIndex(of: connection) : nil)
+        let watch = CommitWatch(hits, hits.isWorthKeeping ? log.walIndex(of: connection) : nil)
         defer { watch.end() }
         var rewritesLog = false
         let result = try connection.transaction(observing: watch.changes) { opened in
             try SchemaMigrator.requireUnchangedVersion(connection)
             // Under the lock for writing, which a process that dies in its transaction has held until then.
-            if durability == .power, try learnOfLoss() {
+            if durability == .power, try log.learnOfLoss() {
                 rewritesLog = true
-                try rewriteLogFile(connection)
-                try opened.rewriteHeader()
+                try log.rewrite(connection, in: opened)
             }
             watch.begin(connection)
             let transaction = IndexTransaction(
@@ -250,10 +246,10 @@ package final class AvatarIndex: Sendable {
             try requireInPlace(connection)
             return result
         }
-        if rewritesLog { setDoubt(false) }
+        if rewritesLog { log.settle() }
         watch.commit(connection)
         // One that was told of a failure just before may not have said so in time.
-        if durability == .power, !rewritesLog, learnOfLateLoss() { try rewriteLog(connection) }
+        if durability == .power, !rewritesLog { try log.rewriteAfterLateLoss(connection) }
         return result
     }
 
@@ -279,7 +275,7 @@ package final class AvatarIndex: Sendable {
     }
 
     /// The error for a file that is no longer at the index's path.
-    private static func wasReplaced(_ path: String) -> AvatarStoreError {
+    static func wasReplaced(_ path: String) -> AvatarStoreError {
         AvatarStoreError(
             .indexWasReplaced,
             "The index \"\(path)\" was moved, replaced or removed while it was open, so changes would be lost. Nothing of "
@@ -290,13 +286,13 @@ package final class AvatarIndex: Sendable {
     /// Moves the WAL's content into the file once it is long. SQLite would do so by itself at the end of a commit, but
     /// before the hit cache is told of that commit: every hit would have to be looked up meanwhile.
     private func shortenWAL(_ connection: Connection) {
-        guard let walIndex = walIndex(of: connection), walIndex.frameCount >= Self.longWALFrames else { return }
+        guard let walIndex = log.walIndex(of: connection), walIndex.frameCount >= Self.longWALFrames else { return }
         do {
-            try rewriteLogOfOthers(connection)
+            try log.rewriteThatOfOthers(connection)
             try connection.checkpointPassively()
         } catch {
             // The next commit tries again, as after one that a reader has kept short. But the log may lack bytes from now on.
-            if let error = error as? SQLiteError, Self.isFailedSynchronization(error) { doubt(connection) }
+            if let error = error as? SQLiteError, error.isFailedSynchronization { log.doubt(connection) }
         }
     }
 
@@ -310,7 +306,7 @@ package final class AvatarIndex: Sendable {
         guard let writer else { return false }
         if !writer.isOpened, isWALEmpty { return true }
         return try onWriteConnection("emptying the WAL") { connection in
-            try rewriteLogOfOthers(connection)
+            try log.rewriteThatOfOthers(connection)
             return try connection.integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0
         }
     }
@@ -336,8 +332,8 @@ package final class AvatarIndex: Sendable {
                 do {
                     // SQLite does not tell of a checkpoint that fails after a commit.
                     try connection.execute("PRAGMA wal_autocheckpoint = 0; VACUUM")
-                } catch let error as SQLiteError where Self.isFailedSynchronization(error) {
-                    setDoubt(true)
+                } catch let error as SQLiteError where error.isFailedSynchronization {
+                    log.doubt()
                     throw error
                 }
                 try connection.close()
@@ -370,123 +366,19 @@ package final class AvatarIndex: Sendable {
             try writer.use { connection in
                 // Counted while the connection is in use, so each use has a number of its own.
                 writeCount.add(1, ordering: .relaxed)
-                if isLogDoubtful.load(ordering: .relaxed) { try rewriteLog(connection) }
+                if log.isDoubtful { try log.rewrite(connection) }
                 do {
                     return try body(connection)
-                } catch let error as SQLiteError where Self.isFailedSynchronization(error) {
-                    doubt(connection)
+                } catch let error as SQLiteError where error.isFailedSynchronization {
+                    log.doubt(connection)
                     do {
-                        try rewriteLog(connection)
+                        try log.rewrite(connection)
                     } catch {
                         // The next write tries it first.
                     }
                     throw error
                 }
             }
-        }
-    }
-
-    /// Whether a transaction that was rolled back may be complete in the log.
-    private static func isFailedSynchronization(_ error: SQLiteError) -> Bool {
-        [.failedSynchronization, .failedFolderSynchronization].contains(error.code)
-    }
-
-    /// Notes that another process may have died between a failed synchronization of the log and writing it once more.
-    package func doubtLog() { setDoubt(true) }
-
-    /// Tells `peers` from now on when the log may lack bytes, and asks them the same.
-    package func shareLog(with peers: any LogPeers) { self.peers.withLock { $0 = peers } }
-
-    /// Takes note of a synchronization that failed: the log may lack bytes on the disk, and the file pages that a checkpoint that could
-    /// not copy all has left there.
-    private func doubt(_ connection: Connection) {
-        setDoubt(true)
-        walIndex(of: connection)?.copyAllAgain()
-    }
-
-    private func setDoubt(_ isDoubtful: Bool) {
-        guard isLogDoubtful.exchange(isDoubtful, ordering: .relaxed) != isDoubtful else { return }
-        peers.withLock(\.self)?.setDoubt(isDoubtful)
-    }
-
-    /// Whether the log may lack bytes on the disk that another process could not write. This one doubts it then, too.
-    private func learnOfLoss() throws -> Bool {
-        guard try peers.withLock(\.self)?.learnOfLoss() == true else { return false }
-        setDoubt(true)
-        return true
-    }
-
-    /// As `learnOfLoss()`, after a commit. Peers that cannot be asked may have found one.
-    private func learnOfLateLoss() -> Bool {
-        do {
-            guard try peers.withLock(\.self)?.learnOfLateLoss() == true else { return false }
-        } catch {
-            // The log is written again, as after a loss.
-        }
-        setDoubt(true)
-        return true
-    }
-
-    /// Whether the log may lack bytes on the disk, because it could not be written again.
-    package var doubtsLog: Bool { isLogDoubtful.load(ordering: .relaxed) }
-
-    /// Writes the log once more after its synchronization has failed. Changes that are in it and not on the disk would take
-    /// all later ones with them, durable or not; and the transaction that was rolled back is complete in it, so that a loss
-    /// of power would bring it back. A transaction of its own takes the place of that one.
-    private func rewriteLog(_ connection: Connection) throws {
-        try connection.statement("PRAGMA synchronous = FULL").run()
-        defer { Self.restoreSynchronous(connection) }
-        var failure: AvatarStoreError?
-        try connection.transaction { transaction in
-            do { try rewriteLogFile(connection) } catch let error as AvatarStoreError { failure = error }
-            try transaction.rewriteHeader()
-        }
-        if let failure { throw failure }
-        setDoubt(false)
-    }
-
-    /// Writes the log once more before a checkpoint, if another process could not: beside a file with a part of its pages, a log that
-    /// ends too early would be worse than none.
-    private func rewriteLogOfOthers(_ connection: Connection) throws {
-        if try learnOfLoss() { try rewriteLog(connection) }
-    }
-
-    /// Writes the log again. Called in a transaction: no process appends to it meanwhile.
-    private func rewriteLogFile(_ connection: Connection) throws {
-        try requireInPlace(connection)
-        do throws(SystemCallError) {
-            try cutLog(connection)
-            do throws(SystemCallError) {
-                try fileSystem.rewrite(path + "-wal")
-            } catch {
-                // The first synchronization reports what the system has lost before.
-                guard error.number == EIO else { throw error }
-                try fileSystem.rewrite(path + "-wal")
-            }
-        } catch {
-            guard error.isMissing else { throw error.storeError }
-        }
-    }
-
-    /// Takes the frames behind the last transaction out of the log: after the end of all processes, one that was rolled back and is
-    /// whole would count again. That needs no synchronization (https://www.sqlite.org/fileformat2.html, section 4).
-    private func cutLog(_ connection: Connection) throws(SystemCallError) {
-        guard let walIndex = walIndex(of: connection) else { return }
-        let log = path + "-wal"
-        let file = try fileSystem.open(log, flags: O_RDWR | O_NOFOLLOW)
-        defer { fileSystem.close(file) }
-        var header = [UInt8](repeating: 0, count: 32)
-        guard fileSystem.pread(file, &header, header.count, 0) == header.count else { return }
-        // The log of before, which a commit is to begin again, is in the file of the index.
-        guard header.withUnsafeBytes({ $0.loadUnaligned(fromByteOffset: 16, as: UInt64.self) }) == walIndex.salts else {
-            return
-        }
-        let pageSize = header[8..<12].reduce(0) { $0 << 8 | Int($1) }
-        let end = 32 + Int(walIndex.frameCount) * (24 + pageSize)
-        guard try fileSystem.status(of: file, named: log).st_size > end else { return }
-        let empty = [UInt8](repeating: 0, count: 24)
-        try empty.withUnsafeBufferPointer { (bytes) throws(SystemCallError) in
-            try fileSystem.write(UnsafeRawBufferPointer(bytes), to: file, at: end, named: log)
         }
     }
 
@@ -501,14 +393,6 @@ package final class AvatarIndex: Sendable {
     /// Sets the most memory that the write connection takes for pages.
     private func setCacheSize(_ size: Int) throws {
         try onWriteConnection("setting its cache") { try $0.execute("PRAGMA cache_size = -\(size)") }
-    }
-
-    /// The memory of the write connection; found once.
-    private func walIndex(of connection: Connection) -> WALIndex? {
-        writerWALIndex.withLock { known in
-            if known == nil { known = WALIndex(of: connection) }
-            return known
-        }
     }
 
     // MARK: Setting up the write connection
@@ -590,22 +474,4 @@ package final class AvatarIndex: Sendable {
             }
         }
     }
-
-    /// Returns the connection to its usual durability, after a commit that had to survive a power loss.
-    private static func restoreSynchronous(_ connection: Connection) {
-        // If this fails, later transactions are more durable than they need be, which is correct and only slower.
-        try? connection.statement("PRAGMA synchronous = NORMAL").run()
-    }
-}
-
-/// The other processes that write to the log of an index.
-package protocol LogPeers: Sendable {
-    /// Whether one of them could not synchronize the log, or has died since the last call.
-    func learnOfLoss() throws -> Bool
-
-    /// As `learnOfLoss()`, after a commit that followed it: whether one has found a loss since that may be older than the commit.
-    func learnOfLateLoss() throws -> Bool
-
-    /// Tells them whether this process could not synchronize the log, and has not written it again.
-    func setDoubt(_ isDoubtful: Bool)
 }

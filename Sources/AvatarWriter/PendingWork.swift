@@ -162,7 +162,7 @@ package final class PendingWork {
                 continue
             }
             guard let dead = try places.takeOver(name) else { continue }
-            index.doubtLog()
+            index.log.doubt()
             boot.note(dead.inherited)
             foreign += try finishPending(of: name)
             try places.removeStaging(of: dead)

@@ -72,7 +72,7 @@ package actor StoreWriter {
         boot = BootRecord(index, places, bootID)
         pending = PendingWork(index, places, boot)
         evictor = Evictor(index, places, accesses, metrics, boot, pending)
-        index.shareLog(with: OtherProcesses(beside: places.holder))
+        index.log.share(with: OtherProcesses(beside: places.holder))
     }
 
     /// Runs a write transaction. It first drops the pending rows of files that were unlinked.
@@ -206,7 +206,7 @@ package actor StoreWriter {
         // By a holder that is left, others learn that folders are left, and that something may not be on the disk.
         var isSettled = false
         defer {
-            if isSettled, !index.doubtsLog { places.holder.release() } else { places.holder.abandon() }
+            if isSettled, !index.log.isDoubtful { places.holder.release() } else { places.holder.abandon() }
         }
         // Before the times, because it needs less room. A process that has written nothing has left nothing.
         if index.hasWriteConnection { try pending.finishOwnLeftovers() }

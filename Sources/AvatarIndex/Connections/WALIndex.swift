@@ -18,8 +18,9 @@ struct WALIndex: Sendable {
     /// log that starts over has new salts.
     typealias State = SIMD4<UInt64>
 
-    /// Two copies of the header, of six words each; the first word is the version of the format.
-    private nonisolated(unsafe) let words: UnsafePointer<Atomic<UInt64>>  // Only used by atomic loads and stores.
+    /// Two copies of the header, of six words each; the first word is the version of the format. Threads and processes share the
+    /// memory, so it is only used by atomic loads and stores.
+    private nonisolated(unsafe) let words: UnsafePointer<Atomic<UInt64>>
 
     /// The shared memory of an open connection; it lasts as long as any connection of the process to that file.
     ///
@@ -53,6 +54,7 @@ struct WALIndex: Sendable {
     /// Lets the next checkpoint copy all pages of the log into the file, also those that are there (`nBackfill`).
     ///
     /// A reader or checkpoint that sees the old number meanwhile takes these pages for copied, which they are.
+    /// For the write connection: that of a reader may be mapped for reading only.
     func copyAllAgain() {
         UnsafeRawPointer(words + 12).assumingMemoryBound(to: Atomic<UInt32>.self).pointee.store(0, ordering: .releasing)
     }

@@ -3,6 +3,7 @@ import AvatarMaintenance
 import AvatarSQLite
 import AvatarStore
 import AvatarStoreTesting
+import Dispatch
 import Synchronization
 import Testing
 import Workload
@@ -252,15 +253,40 @@ struct FailedSynchronizationTests {
         }
     }
 
+    /// Tells of the first synchronization of all files late: after `release`, or after 200 milliseconds.
+    private final class LateFileSystem: ForwardingFileSystem {
+        let real: SimulatedProcess
+        private let isFirst = Atomic(true)
+        private let isReleased = DispatchSemaphore(value: 0)
+
+        init(_ real: SimulatedProcess) { self.real = real }
+
+        func release() { isReleased.signal() }
+
+        func syncfs(_ file: Int32) -> Int32 {
+            let result = real.syncfs(file)
+            let error = errno
+            if isFirst.exchange(false, ordering: .relaxed) {
+                _ = isReleased.wait(timeout: DispatchTime.now() + .milliseconds(200))
+            }
+            errno = error
+            return result
+        }
+    }
+
     /// The durable point is being moved while the store is closed. Its synchronization is told of the loss, and no later one.
     @Test(arguments: PowerLossModel.allCases)
     func aLossThatABackgroundSynchronizationIsToldOfIsNotedByTheClose(model: PowerLossModel) async throws {
         let image = ImageKey.remote(1)
         let origin = ScriptedOrigin()
         origin.want([1: 1])
-        for seed in UInt64(1)...16 {
+        for seed in UInt64(1)...8 {
             let disk = SimulatedDisk()
-            let store = try await disk.openStore { $0.originClient = origin }
+            let process = SimulatedProcess(on: disk)
+            let files = LateFileSystem(process)
+            var configuration = AvatarStore.Configuration(directory: process.root + "/store")
+            configuration.originClient = origin
+            let store = try await AvatarStore.open(configuration, fileSystem: files, bootID: disk.bootID)
             try await store.requireWritable().writer.moveDurablePoint(every: 1)
             let failures = Atomic(0)
             disk.fail { call in
@@ -269,6 +295,7 @@ struct FailedSynchronizationTests {
             }
             _ = try await store.avatar(for: image.key(at: ScriptedOrigin.url))
             try await store.close()
+            files.release()
 
             let reopened = try await disk.losePower(model, seed: seed).openStore()
             let found = try reopened.storedAvatar(for: image.key(at: ScriptedOrigin.url))
@@ -518,8 +545,10 @@ struct FailedSynchronizationTests {
     }
 
     /// The rolled-back transaction is whole in the log, which cannot be synchronized, and its process ends.
-    @Test(arguments: [false, true])
-    func aRemovalThatFailedIsNotDoneByTheNextOpening(beginsLog: Bool) async throws {
+    ///
+    /// - Parameter isCut: whether its frames can be taken out. If not, another transaction takes its place.
+    @Test(arguments: [(beginsLog: false, isCut: true), (false, false), (true, true)])
+    func aRemovalThatFailedIsNotDoneByTheNextOpening(beginsLog: Bool, isCut: Bool) async throws {
         let disk = SimulatedDisk()
         let process = SimulatedProcess(on: disk)
         let configuration = AvatarStore.Configuration(directory: process.root + "/store")
@@ -528,11 +557,17 @@ struct FailedSynchronizationTests {
         let key = try await store.save(image, named: "own")
         if beginsLog { try store.index.truncateWAL() }
         let synchronizations = Atomic(0)
+        let hasFailed = Atomic(false)
         disk.fail { call in
-            guard call.name == "fsync", call.path.hasSuffix("index.sqlite-wal") else { return nil }
+            guard call.path.hasSuffix("index.sqlite-wal") else { return nil }
+            // The first write after the failure is to take them out.
+            if call.name == "write", !isCut, hasFailed.exchange(false, ordering: .relaxed) { return .fails(EIO) }
+            guard call.name == "fsync" else { return nil }
             // The first one of a log is of its header, before the transaction.
-            let isFirst = synchronizations.add(1, ordering: .relaxed).oldValue == 0
-            return beginsLog && isFirst ? nil : .fails(EIO)
+            let number = synchronizations.add(1, ordering: .relaxed).oldValue
+            if beginsLog, number == 0 { return nil }
+            if number == (beginsLog ? 1 : 0) { hasFailed.store(true, ordering: .relaxed) }
+            return .fails(EIO)
         }
         await #expect(throws: AvatarStoreError.self) { try await store.remove(key) }
         #expect(try store.storedAvatar(for: key)?.bytes == image)

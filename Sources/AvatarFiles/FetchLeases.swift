@@ -2,6 +2,7 @@ package import AvatarCore
 import AvatarDigest
 package import AvatarFileSystem
 import AvatarFoundation
+import Synchronization
 
 /// The leases that keep two processes from fetching the same key. A lease is a lock on one byte of a file in `staging`;
 /// the file stays empty and is never removed.
@@ -141,6 +142,7 @@ package final class FetchLease: Sendable {
     private let file: LeaseFile
     /// The offset of the locked byte.
     private let offset: Int64
+    private let isReleased = Atomic(false)
 
     /// A lease of a byte that `LeaseFile.take` has locked.
     fileprivate init(file: LeaseFile, offset: Int64) {
@@ -149,6 +151,11 @@ package final class FetchLease: Sendable {
     }
 
     deinit {
-        file.release(offset)
+        release()
+    }
+
+    /// Ends the lease. Does nothing the second time.
+    package func release() {
+        if !isReleased.exchange(true, ordering: .acquiringAndReleasing) { file.release(offset) }
     }
 }

@@ -12,7 +12,8 @@ public import HTTPTypes
 public protocol OriginClient: Sendable {
     /// Begins `request`. The client may hold it back until `flush`, to send several requests together.
     ///
-    /// The call must not block.
+    /// The call must not block. The client must hold no lock of its own while it calls `arrival`, in which the store may handle a
+    /// small image, begin other requests and release this one.
     ///
     /// - Parameters:
     ///   - request: the URL and the header fields, which may hold conditions (RFC 9110 section 13).

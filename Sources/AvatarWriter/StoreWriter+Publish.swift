@@ -48,6 +48,19 @@ extension StoreWriter {
         return summary.results[0]
     }
 
+    /// Commits one change as the other `commitNow`, for a caller without a task.
+    ///
+    /// - Parameter done: called once with the result, on the writer's thread.
+    package nonisolated func commitNow(
+        _ change: Change,
+        _ rules: RoomRules,
+        done: @escaping @Sendable (Result<Committed, any Error>) -> Void
+    ) {
+        thread.run { [self] in
+            done(Result { try assumeIsolated { try $0.commitNow(change, rules) } })
+        }
+    }
+
     /// Removes the staged images of changes that are not published.
     private func discard(_ changes: [Change]) {
         for image in changes.compactMap(\.image) {

@@ -53,7 +53,7 @@ package actor StoreWriter {
     /// The task that moves the durable point; `nil` if none does.
     var moving: Task<Void, Never>?
 
-    private let thread = StoreThread(label: "avatar-store.writer")
+    nonisolated let thread = StoreThread(label: "avatar-store.writer")
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         thread.asUnownedSerialExecutor()
@@ -244,4 +244,11 @@ package final class StoreThread: SerialExecutor {
             job.runSynchronously(on: self.asUnownedSerialExecutor())
         }
     }
+
+    package func checkIsolated() {
+        dispatchPrecondition(condition: .onQueue(queue))
+    }
+
+    /// Runs `body` on the thread, after what was enqueued before.
+    func run(_ body: @escaping @Sendable () -> Void) { queue.async(execute: body) }
 }

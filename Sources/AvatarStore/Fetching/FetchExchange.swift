@@ -40,6 +40,7 @@ final class FetchExchange: Sendable {
     /// Cancels the request. It then arrives as a `CancellationError`.
     func cancel() {
         cancelled.store(true, ordering: .sequentiallyConsistent)
+        Deadlines.shared.remove(number)
         request.cancel()
     }
 
@@ -57,7 +58,7 @@ final class FetchExchange: Sendable {
     }
 }
 
-// The three steps of a fetch: begin, settle, finish. A sync takes each by itself, without a task; `fetch` waits in one.
+// The three steps of a fetch: begin, settle, finish. A sync and a `BegunFetch` take each by itself; `fetch` waits in a task.
 
 extension Fetcher {
     /// Fetches or revalidates `target`. Resumes an interrupted download if there is one. A failure is a result.
@@ -71,13 +72,7 @@ extension Fetcher {
         let awaited = AwaitedArrival<FetchExchange.Arrival>()
         let exchange = begin(target, stored: stored(target), tally, start: start) { awaited.resume(.success($0)) }
         origin.flush()
-        let arrival: FetchExchange.Arrival
-        do {
-            arrival = try await awaited.value { exchange.cancel() }
-        } catch {
-            Deadlines.shared.remove(exchange.number)
-            throw error
-        }
+        let arrival = try await awaited.value { exchange.cancel() }
         if let result = try settle(exchange, arrival, isWanted: !Task.isCancelled) { return result }
         return try await finish(exchange, arrival)
     }

@@ -54,8 +54,8 @@ final class FetchEngine: Sendable {
 ///                        └─► another process was faster: its outcome
 /// ```
 ///
-/// A read runs it to the end (`run`). A sync begins many, and commits their changes in batches. It is a class because a
-/// sync hands each job on many times.
+/// A read runs it to the end, without a task (`beginAtOnce`) or in one (`run`). A sync begins many, and commits their changes in
+/// batches. It is a class because a sync hands each job on many times.
 final class FetchJob: Sendable {
     /// The result of a whole run.
     struct Fetched: Sendable {
@@ -70,8 +70,8 @@ final class FetchJob: Sendable {
     private let engine: FetchEngine
     /// The image, and the entry as last looked up.
     let target: FetchTarget
-    /// Held until the job is released, so that the next holder finds in the index what this one has committed; `nil`
-    /// before the job has begun, and if the lock failed.
+    /// Held until the commit of a read, or until the job is released, so that the next holder finds in the index what this one
+    /// has committed; `nil` before the job has begun, and if the lock failed.
     private let lease: FetchLease?
 
     /// A job that `begin` or `beginUnlessTaken` will begin.
@@ -248,10 +248,81 @@ final class FetchJob: Sendable {
         } catch let failure as FetchFailure {
             return Fetched(outcome: .failed(failure))
         }
-        guard let change = change(for: result) else {
-            return Fetched(outcome: .notStored, image: try takeImage(result))
+        return try await withCheckedThrowingContinuation { continuation in
+            commit(result) { continuation.resume(with: $0) }
         }
-        let committed = try await engine.writer.commitNow(change, RoomRules(engine.limits))
+    }
+
+    /// Fetches the image and commits the result as `run`, without a task, if nothing has to be waited for before the request:
+    /// another process that fetches the image, an interrupted download, a place of the host, or a source of answers.
+    ///
+    /// - Parameter done: called once with what `run` would return or throw, on any thread, even before this returns.
+    /// - Returns: cancels the fetch; `nil` if `run` has to fetch the image. `done` is not called then.
+    func beginAtOnce(
+        _ priority: FetchPriority,
+        done: @escaping @Sendable (Result<Fetched, any Error>) -> Void
+    ) -> (@Sendable () -> Void)? {
+        guard engine.answers == nil else { return nil }
+        do {
+            switch try beginUnlessTaken() {
+            case nil: return nil
+            case .isDone(let job, let outcome):
+                job.end(.success(Fetched(outcome: outcome)), done)
+                return {}
+            case .isReady(let job): return try job.send(priority, done: done)
+            }
+        } catch {
+            // `run` meets the same error. It throws it, or goes on without a lease.
+            return nil
+        }
+    }
+
+    private func send(
+        _ priority: FetchPriority,
+        done: @escaping @Sendable (Result<Fetched, any Error>) -> Void
+    ) throws -> (@Sendable () -> Void)? {
+        let (requests, host) = (engine.requests, target.originHost)
+        guard try !engine.fetcher.partials.exist(for: target) else { return nil }
+        let health = try engine.index.health(of: host)
+        guard refusal(health) == nil,
+            let turn = requests.begin(host, for: key, priority, isProbe: health.isFailing)
+        else { return nil }
+        let fetch = BegunFetch(target, engine.fetcher) { [self] result in
+            // The host may get the next request before the commit.
+            switch result {
+            case .success(let result):
+                requests.end(turn, result)
+                commit(result, done: done)
+            case .failure(let error):
+                requests.end(turn, nil)
+                end(.failure(error), done)
+            }
+        }
+        fetch.send()
+        return { fetch.cancel() }
+    }
+
+    /// Commits `result`, and ends the lease.
+    ///
+    /// - Parameter done: called once with what `run` returns or throws, on any thread.
+    private func commit(_ result: FetchResult, done: @escaping @Sendable (Result<Fetched, any Error>) -> Void) {
+        guard let change = change(for: result) else {
+            // It may read a file.
+            Task { end(Result { Fetched(outcome: .notStored, image: try takeImage(result)) }, done) }
+            return
+        }
+        engine.writer.commitNow(change, RoomRules(engine.limits)) { [self] committed in
+            end(committed.map { fetched(result, change, $0) }, done)
+        }
+    }
+
+    /// Ends the lease before the job is released: the readers may fetch the image again at once.
+    private func end(_ result: Result<Fetched, any Error>, _ done: (Result<Fetched, any Error>) -> Void) {
+        lease?.release()
+        done(result)
+    }
+
+    private func fetched(_ result: FetchResult, _ change: Change, _ committed: Committed) -> Fetched {
         let outcome = committed.outcome ?? .notStored
         if change.sharedURL != nil {
             if outcome.isKept { engine.answers?.noteCommit() } else { engine.answers?.giveUp(key) }

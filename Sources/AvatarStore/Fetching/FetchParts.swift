@@ -93,17 +93,17 @@ package final class FetchParts: Sendable {
         FetchWatching(requests, progress, key: key, options: options)
     }
 
-    /// Fetches or revalidates one image and commits the result. Several processes that do this at the same time send
-    /// one request.
+    /// A job that fetches or revalidates one image and commits the result. Several processes that do this at the same time
+    /// send one request.
     ///
     /// - Parameter seen: the entry that the decision to fetch was based on. If another process has stored something
     ///   newer since, no request is sent.
-    func fetchAndStore(
+    func job(
         _ key: AvatarKey,
         from source: String?,
         _ options: FetchOptions,
         seen: AvatarEntry?
-    ) async throws -> FetchJob.Fetched {
+    ) throws -> FetchJob {
         let engine = try engine(options)
         var target = try FetchTarget(
             key: key,
@@ -113,7 +113,7 @@ package final class FetchParts: Sendable {
         )
         target.isUnconditional = options.policy == .reload
         try target.consider(lowDataURL: options.lowDataURL, isConstrained: engine.isConstrained)
-        return try await FetchJob(target, engine).run(options.priority)
+        return FetchJob(target, engine)
     }
 
     /// Fetches an image without storing it, once for all callers that wait for it. The store's image is not read. A

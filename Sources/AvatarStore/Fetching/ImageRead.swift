@@ -130,19 +130,30 @@ struct ImageRead<Result: ReadResult>: Sendable {
         while true {
             do {
                 return try await fetching.flights.join(key) { [self] in
-                    // Since the caller looked, another process may have stored the image.
-                    let seen = try parts.index.entry(for: key)
-                    if seen?.file == nil {
-                        try requireNotIgnored(seen)
-                    } else if let file = try storedFile(), try suffices(file) {
-                        return FetchJob.Fetched(outcome: .stored(isChanged: false))
-                    }
-                    return try await fetching.fetchAndStore(key, from: source, options, seen: seen)
+                    guard let job = try job() else { return Self.isStored }
+                    return try await job.run(options.priority)
+                } begin: { [self] done in
+                    if let job = try job() { return job.beginAtOnce(options.priority, done: done) }
+                    done(.success(Self.isStored))
+                    return {}
                 }
             } catch is CancellationError where !Task.isCancelled {
                 // A sync began the fetch and gave it up; this reader did not.
             }
         }
+    }
+
+    private static var isStored: FetchJob.Fetched { FetchJob.Fetched(outcome: .stored(isChanged: false)) }
+
+    /// The job that fetches the image; `nil` if another process has stored the image since the caller looked.
+    private func job() throws -> FetchJob? {
+        let seen = try parts.index.entry(for: key)
+        if seen?.file == nil {
+            try requireNotIgnored(seen)
+        } else if let file = try storedFile(), try suffices(file) {
+            return nil
+        }
+        return try fetching.job(key, from: source, options, seen: seen)
     }
 
     /// Stores the URL that the caller gave for a custom key, if the index has another one.

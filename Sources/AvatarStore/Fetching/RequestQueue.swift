@@ -81,11 +81,26 @@ final class RequestQueue: Sendable {
         }
     }
 
+    /// Begins a request to `host` as `run`, if that needs no waiting. `end` must follow.
+    ///
+    /// - Returns: `nil` if the host has no place, or another reader waits for one.
+    func begin(_ host: String, for key: AvatarKey, _ priority: FetchPriority, isProbe: Bool) -> HostTurn? {
+        let now = now
+        return state.withLock { state in
+            guard state.scheduler.readerCount == 0 else { return nil }
+            let number = state.scheduler.nextNumber()
+            state.scheduler.ask(number, host, for: key, priority, isProbe: isProbe)
+            if let (_, turn) = state.scheduler.nextReader(at: now) { return turn }
+            _ = state.scheduler.cancel(number)
+            return nil
+        }
+    }
+
     /// A number for a reader, or for its wish.
     func newNumber() -> Int { state.withLock { $0.scheduler.nextNumber() } }
 
     /// Ends the request of a reader; without a result, it was given up.
-    private func end(_ turn: HostTurn, _ result: FetchResult?) {
+    func end(_ turn: HostTurn, _ result: FetchResult?) {
         let bell = change { state, now in
             state.scheduler.readerEnded(turn)
             // A refusal of a read is a failure of its host, which the index keeps.

@@ -62,14 +62,6 @@ package final class FlightTable<Value: Sendable>: Sendable {
         @Sendable (_ done: @escaping @Sendable (Result<Value, any Error>) -> Void) throws
         -> (@Sendable () -> Void)?
 
-    /// The ways to start a fetch.
-    private struct Start: Sendable {
-        let fetch: @Sendable () async throws -> Value
-        let begin: Beginning?
-        /// Whether `begin` must not run on the thread of the reader.
-        let needsTask: Bool
-    }
-
     /// The value of the running fetch of `key`. Without one, begins a fetch with the closure.
     ///
     /// - Throws: any error of the fetch; `CancellationError` if the calling task is cancelled, or a sync gives its
@@ -80,17 +72,18 @@ package final class FlightTable<Value: Sendable>: Sendable {
 
     /// As the other `join`.
     ///
-    /// - Parameter begin: tried first; in a task if the caller is on an actor, so that its thread is not held up.
-    func join(
+    /// It is concurrent, so that `begin` does not hold up the actor of a reader.
+    ///
+    /// - Parameter begin: tried first.
+    @concurrent func join(
         _ key: AvatarKey,
         _ fetch: @escaping @Sendable () async throws -> Value,
         begin: Beginning?
     ) async throws -> Value {
         let waiter = state.withLock { $0.nextNumber() }
-        let start = Start(fetch: fetch, begin: begin, needsTask: begin != nil && #isolation != nil)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                board(key, waiter: waiter, continuation: continuation, start)
+                board(key, waiter: waiter, continuation: continuation, fetch, begin)
             }
         } onCancel: {
             leave(key, waiter)
@@ -146,7 +139,8 @@ package final class FlightTable<Value: Sendable>: Sendable {
         _ key: AvatarKey,
         waiter: Int,
         continuation: CheckedContinuation<Value, any Error>,
-        _ start: Start
+        _ fetch: @escaping @Sendable () async throws -> Value,
+        _ begin: Beginning?
     ) {
         let begun = state.withLock { state -> (number: Int, last: Int?)? in
             defer { state.flights[key]?.waiters[waiter] = continuation }
@@ -155,7 +149,7 @@ package final class FlightTable<Value: Sendable>: Sendable {
             state.flights[key] = Flight(number: number)
             return (number, state.ending[key])
         }
-        if let begun { launch(key, begun.number, after: begun.last, start) }
+        if let begun { launch(key, begun.number, after: begun.last, fetch, begin) }
         // The task may have been cancelled before the waiter was added. Leaving twice does no harm.
         if Task.isCancelled { leave(key, waiter) }
     }
@@ -163,15 +157,22 @@ package final class FlightTable<Value: Sendable>: Sendable {
     /// Starts the fetch `number` of `key`.
     ///
     /// - Parameter last: a cancelled fetch. The new one resumes its partial download, so it has to end first.
-    private func launch(_ key: AvatarKey, _ number: Int, after last: Int?, _ start: Start) {
-        let mayBegin = last == nil && !start.needsTask
-        if mayBegin, begin(key, number, start) { return }
+    private func launch(
+        _ key: AvatarKey,
+        _ number: Int,
+        after last: Int?,
+        _ fetch: @escaping @Sendable () async throws -> Value,
+        _ begin: Beginning?
+    ) {
+        if last == nil, self.begin(key, number, begin) { return }
         let cancel = state.withLock { state -> (@Sendable () -> Void)? in
             // The task may replace how it is cancelled, so it must not run before that is kept.
             let task = Task {
-                if let last { await self.waitForEnd(of: last) }
-                if !mayBegin, self.begin(key, number, start) { return }
-                self.finish(key, number: number, with: await Self.result(of: start.fetch))
+                if let last {
+                    await self.waitForEnd(of: last)
+                    if self.begin(key, number, begin) { return }
+                }
+                self.finish(key, number: number, with: await Self.result(of: fetch))
             }
             state.flights[key]?.cancel = { task.cancel() }
             return state.abandon(key)
@@ -182,9 +183,9 @@ package final class FlightTable<Value: Sendable>: Sendable {
     /// Begins the fetch `number` of `key` without a task.
     ///
     /// - Returns: `false` if a task has to run it.
-    private func begin(_ key: AvatarKey, _ number: Int, _ start: Start) -> Bool {
+    private func begin(_ key: AvatarKey, _ number: Int, _ begin: Beginning?) -> Bool {
         do {
-            guard !Task.isCancelled, let begin = start.begin,
+            guard !Task.isCancelled, let begin,
                 let cancel = try begin({ self.finish(key, number: number, with: $0) })
             else { return false }
             keep(key, number, cancel)

@@ -42,7 +42,7 @@ struct MissedReadBenchmark {
     }
 
     /// Reads the images, and prints images per second and the processor time per image in microseconds.
-    static func read(port: Int, count: Int, bytes: Int, directory: String) async throws {
+    @concurrent static func read(port: Int, count: Int, bytes: Int, directory: String) async throws {
         var configuration = AvatarStore.Configuration(directory: directory)
         configuration.http.allowsPrivateNetworks = true
         let store = try await AvatarStore.open(configuration)

@@ -123,6 +123,11 @@ package final class FlightTable<Value: Sendable>: Sendable {
         state.withLock { $0.flights[key]?.waiters.count ?? 0 }
     }
 
+    /// Whether the fetch of `key` waits for the end of a cancelled one.
+    func isWaitingForEnd(_ key: AvatarKey) -> Bool {
+        state.withLock { state in state.ending[key].flatMap { state.successors[$0] }?.isEmpty == false }
+    }
+
     /// Keeps the running fetch of `key` from being cancelled while the returned value lives; `nil` without one.
     package func hold(_ key: AvatarKey) -> FlightHold? {
         let number = state.withLock { state -> Int? in

@@ -79,8 +79,7 @@ struct FlightTableTests {
                 return nil
             }
         }
-        try await waitUntil { table.waiterCount(of: key) == 1 }
-        try await Task.sleep(for: .milliseconds(20))
+        try await waitUntil { table.isWaitingForEnd(key) }
         #expect(steps.all == ["cancelled"])
         steps.add("ended")
         ending.end(with: .failure(CancellationError()))

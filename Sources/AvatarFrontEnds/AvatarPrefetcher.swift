@@ -1,6 +1,5 @@
 import AvatarFoundation
 public import AvatarStore
-import DequeModule
 
 /// Fetches images before they are shown, a few at a time and with the lowest priority, so every other read goes first.
 ///
@@ -63,7 +62,7 @@ public final class AvatarPrefetcher: Sendable {
 private final class PrefetchWork: Sendable {
     private struct State {
         /// The queue in order. Keys that are not in `wanted` any more are skipped when their turn comes.
-        var waiting: Deque<AvatarKey> = []
+        var waiting: Queue<AvatarKey> = []
         /// The queued keys that are not cancelled.
         var wanted: Set<AvatarKey> = []
         /// The current fetches. The number tells a fetch from an earlier, cancelled one of the same key.

@@ -1,6 +1,5 @@
 import AvatarFoundation
 public import AvatarStore
-import DequeModule
 
 #if canImport(Darwin)
 import Dispatch
@@ -98,7 +97,7 @@ private struct RecentImages {
     private var renditions: [AvatarKey: Set<Rendition?>] = [:]
     private(set) var byteCount = 0
     /// Every use, the latest at the end. Only the last use of an image counts; eviction skips the earlier ones.
-    private var uses: Deque<(name: ImageName, number: Int)> = []
+    private var uses: Queue<(name: ImageName, number: Int)> = []
     private var useCount = 0
 
     init(limits: MemoryCache.Limits) {

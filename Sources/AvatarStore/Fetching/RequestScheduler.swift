@@ -1,5 +1,5 @@
 import AvatarCore
-import DequeModule
+import AvatarFoundation
 
 /// Decides which request of a store begins next: one for reads, batches and the sync.
 ///
@@ -26,7 +26,7 @@ struct RequestScheduler<Target>: ~Copyable {
         /// The requests of the sync, the most that were under way at once, and the connections opened for them.
         var (requests, mostActive, connections) = (0, 0, 0)
         /// The sync's targets, in order of arrival.
-        var waiting: Deque<Target> = []
+        var waiting: Queue<Target> = []
         /// Whether it answers over HTTP/2.
         var isMultiplexed = false
         /// A fixed limit, in place of the window; `nil`: it has a window.
@@ -80,7 +80,7 @@ struct RequestScheduler<Target>: ~Copyable {
     private var mostHosts = usualHosts
     /// Hosts whose next target may begin, each once, in the order of their turns. One that may not, because of what happened
     /// meanwhile, is passed over.
-    private var turns: Deque<Host> = []
+    private var turns: Queue<Host> = []
     /// Hosts whose next request must wait for its time.
     private var held: [String: Host] = [:]
     /// Whether a request must wait for its time.

@@ -30,7 +30,6 @@ let httpTypes = product("HTTPTypes", of: "swift-http-types")
 let logging = product("Logging", of: "swift-log")
 let metrics = product("Metrics", of: "swift-metrics")
 let metricsTestKit = product("MetricsTestKit", of: "swift-metrics")
-let deque = product("DequeModule", of: "swift-collections")
 let serviceLifecycle = product("ServiceLifecycle", of: "swift-service-lifecycle")
 let subprocess = product("Subprocess", of: "swift-subprocess")
 let nioCore = product("NIOCore", of: "swift-nio")
@@ -63,14 +62,6 @@ let decoders = ["jpeg", "png16", "webp", "webpdemux", "gif", "lcms2", "m"].map {
     LinkerSetting.linkedLibrary($0, renditions)
 }
 
-let migrations = [
-    "0001_index", "0002_boot", "0003_sync", "0004_changes", "0005_replacing", "0006_durable_files",
-    "0007_last_sync", "0008_pending_batch", "0009_access", "0010_eviction_queue", "0011_contact",
-    "0012_contact_address", "0013_rendition", "0014_ignored_picture", "0015_text_setting",
-    "0016_shared_tier", "0017_over_budget", "0018_failure_message", "0019_host_window", "0020_source",
-    "0021_address_book", "0022_metadata", "0023_contact_word",
-].map { Resource.embedInCode("\($0).sql") }
-
 let base: [Target.Dependency] = ["AvatarCore", "AvatarFoundation"]
 let front: [Target.Dependency] = ["AvatarFoundation", "AvatarStore"]
 let testing: [Target.Dependency] = [
@@ -101,7 +92,6 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.5.0"),
-        .package(url: "https://github.com/apple/swift-collections.git", from: "1.1.0"),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
@@ -125,12 +115,13 @@ let package = Package(
         .target(name: "AvatarDigest", dependencies: [.target(name: "COpenSSL", condition: .when(platforms: [.linux]))]),
         // Image formats: recognises them and checks files without decoding a pixel.
         .target(name: "AvatarImages", dependencies: ["AvatarCore"]),
-        .target(name: "AvatarMigrations", path: "Migrations", exclude: ["SHA256SUMS"], resources: migrations),
+        // The numbered SQL files of the folder `Migrations`.
+        .target(name: "CAvatarMigrations"),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "AvatarSQLite", dependencies: ["CSQLite"]),
         .target(
             name: "AvatarIndex",
-            dependencies: base.and(["AvatarFileSystem", "AvatarMigrations", "AvatarReports", "AvatarSQLite"])
+            dependencies: base.and(["AvatarFileSystem", "AvatarReports", "AvatarSQLite", "CAvatarMigrations"])
         ),
         // System calls that Swift's Glibc module does not import, and the program's arguments.
         .target(name: "CAvatarSystem"),
@@ -160,15 +151,15 @@ let package = Package(
             name: "AvatarStore",
             dependencies: base.and([
                 "AvatarDigest", "AvatarFiles", "AvatarFileSystem", "AvatarImages", "AvatarIndex", "AvatarProviders",
-                "AvatarReports", "AvatarWriter", "CZlib", origin, deque, httpTypes, logging, metrics,
+                "AvatarReports", "AvatarWriter", "CZlib", origin, httpTypes, logging, metrics,
             ])
         ),
         // The work of operators on a store: backup, export, import, settings, statistics, diagnosis. A service needs none of it.
         .target(
             name: "AvatarMaintenance",
             dependencies: base.and([
-                "AvatarFiles", "AvatarFileSystem", "AvatarImages", "AvatarIndex", "AvatarProviders", "AvatarReports",
-                "AvatarStore", "AvatarWriter", origin,
+                "AvatarDigest", "AvatarFiles", "AvatarFileSystem", "AvatarImages", "AvatarIndex", "AvatarProviders",
+                "AvatarReports", "AvatarStore", "AvatarWriter", origin,
             ])
         ),
         // The periodic sync for services. A separate product, because only services need the lifecycle package.
@@ -190,7 +181,7 @@ let package = Package(
             ])
         ),
         // Image types for application code: observable objects, decodable values and batches on one store.
-        .target(name: "AvatarFrontEnds", dependencies: front.and(["AvatarPlaceholder", deque])),
+        .target(name: "AvatarFrontEnds", dependencies: front.and(["AvatarPlaceholder"])),
         // A separate product, because only it needs OpenCombine where the platform has no Combine.
         .target(name: "AvatarPublisher", dependencies: front.and([openCombine])),
         .target(name: "AvatarContacts", dependencies: base.and(["AvatarDigest", "AvatarImages"])),
@@ -250,7 +241,7 @@ let package = Package(
         .testTarget(
             name: "AvatarIndexTests",
             dependencies: [
-                "AvatarDigest", "AvatarFileSystem", "AvatarIndex", "AvatarMigrations", "AvatarReports", "AvatarSQLite",
+                "AvatarDigest", "AvatarFileSystem", "AvatarIndex", "AvatarReports", "AvatarSQLite",
                 "CSQLite", "ProgramRunning",
             ],
             resources: [.copy("Golden")]

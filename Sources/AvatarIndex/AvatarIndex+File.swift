@@ -1,6 +1,5 @@
 import AvatarCore
 package import AvatarFileSystem
-import AvatarMigrations
 import AvatarSQLite
 import AvatarFoundation
 

@@ -1,6 +1,5 @@
 package import AvatarCore
 package import AvatarFileSystem
-import AvatarMigrations
 package import AvatarReports
 import AvatarSQLite
 

@@ -1,5 +1,4 @@
 import AvatarCore
-import AvatarMigrations
 
 /// The program that a database belongs to, and the version of its schema.
 struct SchemaStatus: Sendable {

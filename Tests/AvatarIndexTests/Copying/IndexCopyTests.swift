@@ -1,6 +1,5 @@
 import AvatarFileSystem
 import AvatarCore
-import AvatarMigrations
 import Foundation
 import Testing
 

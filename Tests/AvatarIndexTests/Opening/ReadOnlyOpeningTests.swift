@@ -1,5 +1,4 @@
 import AvatarCore
-import AvatarMigrations
 import Foundation
 import Testing
 

@@ -1,4 +1,3 @@
-import AvatarMigrations
 import Testing
 
 @testable import AvatarIndex

@@ -1,5 +1,4 @@
 import AvatarFileSystem
-import AvatarMigrations
 import AvatarSQLite
 import Foundation
 import ProgramRunning

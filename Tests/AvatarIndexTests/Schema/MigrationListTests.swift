@@ -1,5 +1,5 @@
 import AvatarDigest
-import AvatarMigrations
+import AvatarIndex
 import Foundation
 import Testing
 

@@ -1,6 +1,5 @@
 import AvatarFileSystem
 import AvatarCore
-import AvatarMigrations
 import AvatarReports
 import AvatarSQLite
 import Foundation

@@ -1,5 +1,4 @@
 import AvatarCore
-import AvatarMigrations
 import AvatarSQLite
 import Foundation
 import Testing

@@ -1,5 +1,4 @@
 import AvatarCore
-import AvatarMigrations
 import Testing
 
 @testable import AvatarIndex

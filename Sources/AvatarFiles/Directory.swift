@@ -31,7 +31,7 @@ package final class Directory: Sendable {
     /// Opens the directory `name` in `parent`, which must not be a symbolic link.
     ///
     /// - Throws: as `init(opening:)`.
-    convenience init(opening name: String, in parent: Directory) throws(SystemCallError) {
+    package convenience init(opening name: String, in parent: Directory) throws(SystemCallError) {
         let path = parent.path + "/" + name
         let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
         let descriptor = parent.fileSystem.openat(parent.descriptor, name, flags, 0)

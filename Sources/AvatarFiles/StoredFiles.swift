@@ -1,5 +1,5 @@
 package import AvatarCore
-import AvatarFileSystem
+package import AvatarFileSystem
 import AvatarFoundation
 
 /// Reads the published files of one root. Needs no holder, so that a read-only store can use it.
@@ -165,7 +165,7 @@ package struct FileSource: ByteSource, Sendable {
     ///
     /// - Parameter path: the path for error messages.
     /// - Parameter fileSystem: the file system of the file.
-    init(_ descriptor: Int32, byteCount: Int, path: String, on fileSystem: any FileSystem) {
+    package init(_ descriptor: Int32, byteCount: Int, path: String, on fileSystem: any FileSystem) {
         (self.descriptor, self.byteCount) = (descriptor, byteCount)
         (self.path, self.fileSystem) = (path, fileSystem)
     }

@@ -2,6 +2,7 @@ import AvatarCore
 import AvatarFileSystem
 import AvatarFiles
 import AvatarImages
+import AvatarMaintenance
 import AvatarStoreTesting
 import Foundation
 import Testing

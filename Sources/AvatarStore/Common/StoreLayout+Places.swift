@@ -57,7 +57,7 @@ extension StoreLayout {
 
     /// The error to throw if only the caches of a store are left: without documents and their mark, no index can be
     /// rebuilt that has the id of the caches.
-    func lostStoreError(
+    package func lostStoreError(
         _ code: AvatarStoreError.Code,
         on fileSystem: any FileSystem
     ) throws(AvatarStoreError) -> AvatarStoreError? {

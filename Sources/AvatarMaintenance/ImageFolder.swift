@@ -1,5 +1,6 @@
 package import AvatarCore
 import AvatarFileSystem
+package import AvatarFiles
 import AvatarFoundation
 
 /// A user's folder of images: an export writes one, an import reads one.

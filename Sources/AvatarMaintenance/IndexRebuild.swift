@@ -3,6 +3,7 @@ package import AvatarFileSystem
 import AvatarFiles
 import AvatarIndex
 package import AvatarReports
+import AvatarStore
 import AvatarWriter
 
 /// Rebuilds an index that is damaged or lost, so that the files can be listed again.

@@ -220,10 +220,16 @@ package struct CommitSummary: Sendable {
     package var results: [Committed]
     /// The number of files evicted to make room.
     package var evicted = 0
+    /// The bytes of the published files in `caches` after the commit; `nil`: no change was committed.
+    package var cachesBytes: Int?
 
     /// The results of both, in this order.
     package static func + (left: CommitSummary, right: CommitSummary) -> CommitSummary {
-        CommitSummary(results: left.results + right.results, evicted: left.evicted + right.evicted)
+        CommitSummary(
+            results: left.results + right.results,
+            evicted: left.evicted + right.evicted,
+            cachesBytes: right.cachesBytes ?? left.cachesBytes
+        )
     }
 }
 

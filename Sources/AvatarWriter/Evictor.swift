@@ -52,20 +52,27 @@ package final class Evictor {
     ///
     /// - Parameter spared: files that are about to be replaced. They are evicted only if the image does not fit
     ///   otherwise.
+    /// - Parameter isPrepared: whether `prepareRoom` was called.
+    /// - Returns: `nil` if files may have to be evicted, and `prepareRoom` must be called first.
     /// - Throws: `overBudget` if the image exceeds the budget or the room that can be made, and `ProtectionNeeded`. In
     ///   both cases nothing was evicted.
     func victims(
         for incoming: Int,
         sparing spared: Set<Int64> = [],
         under rules: RoomRules,
+        isPrepared: Bool,
         in transaction: IndexTransaction
-    ) throws -> [Int64] {
+    ) throws -> [Int64]? {
         guard incoming > 0 else { return [] }
         let budget = min(rules.limits.budget, try transaction.budget())
         guard incoming <= budget else { throw AvatarStoreError.largerThanBudget(incoming, budget) }
-        if rules.isRendition { return try renditionVictims(for: incoming, budget, under: rules, in: transaction) }
+        let bytes = try transaction.total(of: .caches).accountedBytes
+        guard isPrepared || bytes + incoming <= budget else { return nil }
+        if rules.isRendition {
+            return try renditionVictims(for: incoming, budget, bytes, under: rules, in: transaction)
+        }
         let start = EvictionPlan(
-            bytes: try transaction.total(of: .caches).accountedBytes,
+            bytes: bytes,
             incoming: incoming,
             limit: budget,
             lowWatermark: min(rules.limits.lowWatermark, budget)
@@ -92,11 +99,11 @@ package final class Evictor {
     private func renditionVictims(
         for incoming: Int,
         _ budget: Int,
+        _ total: Int,
         under rules: RoomRules,
         in transaction: IndexTransaction
     ) throws -> [Int64] {
         let share = try transaction.renditionBudget(budget: budget)
-        let total = try transaction.total(of: .caches).accountedBytes
         // Counting reads a row for each rendition, so it is done only when the share seems used up.
         var bytes = renditionBytes ?? .max
         if bytes > share - incoming { bytes = try transaction.renditionBytes() }
@@ -222,12 +229,10 @@ package final class Evictor {
 
     // MARK: Room
 
-    /// Where room may get scarce: finishes pending deletions first, and brings the order of uses up to date.
-    func prepareRoom(for incoming: Int, _ rules: RoomRules) throws {
-        let total = try index.total(of: .caches)
-        guard total.accountedBytes + incoming > rules.limits.budget else { return }
+    /// Before files are evicted: finishes pending deletions, and brings the order of uses up to date.
+    func prepareRoom() throws {
         try flushAccesses()
-        if total.pendingFiles > 0 {
+        if try index.total(of: .caches).pendingFiles > 0 {
             try pending.finishOwnLeftovers()
             try pending.finishDeadHolders()
         }
@@ -253,7 +258,7 @@ package final class Evictor {
         do {
             try flushAccesses()
             return try pending.write { transaction in
-                _ = try victims(for: bytes, under: rules, in: transaction)
+                _ = try victims(for: bytes, under: rules, isPrepared: true, in: transaction)
                 return true
             }
         } catch let error as AvatarStoreError where error.code == .overBudget {

@@ -21,7 +21,7 @@ extension StoreWriter {
         do {
             let start = ContinuousClock.now
             let summary = try publishWhatFits(changes, rules)
-            metrics.commit(took: .now - start, cachesBytes: try index.total(of: .caches).bytes)
+            metrics.commit(took: .now - start, cachesBytes: summary.cachesBytes)
             return summary
         } catch {
             discard(changes)
@@ -103,7 +103,8 @@ extension StoreWriter {
         var results = published.results[...]
         return CommitSummary(
             results: changes.indices.compactMap { refusals[$0].map(Committed.overBudget) ?? results.popFirst() },
-            evicted: published.evicted
+            evicted: published.evicted,
+            cachesBytes: published.cachesBytes
         )
     }
 
@@ -123,13 +124,17 @@ extension StoreWriter {
         let reservation = try reserve(changes, under: rules)
         let placements = reservation.placements
         try moveIntoPlace(placements)
-        let (results, surplus) = try commitRows(of: changes, reservation)
+        let (results, surplus, cachesBytes) = try commitRows(of: changes, reservation)
         notePublished(placements.count { $0?.path != nil })
         try pending.unlink(surplus)
         for case (let placement?, .some) in zip(placements, results) where placement.path == nil {
             places.files(of: placement.image.storageClass).staging.discard(placement.image)
         }
-        let summary = CommitSummary(results: results.compactMap(\.self), evicted: reservation.evicted)
+        let summary = CommitSummary(
+            results: results.compactMap(\.self),
+            evicted: reservation.evicted,
+            cachesBytes: cachesBytes
+        )
         let unplaced = zip(changes, results).filter { $1 == nil }.map(\.0)
         return unplaced.isEmpty ? summary : try publishAgain(unplaced, under: rules, among: results, after: summary)
     }
@@ -146,7 +151,8 @@ extension StoreWriter {
         var rest = again.results[...]
         return CommitSummary(
             results: results.compactMap { $0 ?? rest.popFirst() },
-            evicted: summary.evicted + again.evicted
+            evicted: summary.evicted + again.evicted,
+            cachesBytes: again.cachesBytes ?? summary.cachesBytes
         )
     }
 }
@@ -160,40 +166,65 @@ extension StoreWriter {
         }
         try boot.markChanged()
         try evictor.requireFreeSpace(rules.limits)
-        try evictor.prepareRoom(for: changes.reduce(0) { $0 + $1.cacheBytes }, rules)
         var placing = Placing(changes, places)
-        var evictedCount = 0
+        var (isPrepared, evictedCount) = (false, 0)
         while true {
-            let (reserved, evicted) = try write { try reserve(&placing, under: rules, in: $0) }
-            try evictor.finish(evicted)
+            let attempt = try write { try reserve(&placing, under: rules, isPrepared: isPrepared, in: $0) }
+            if case .evicted(let eviction) = attempt {
+                try evictor.finish(eviction)
+                evictedCount += eviction?.batch.files.count ?? 0
+            }
             try pending.unlink(placing.purged)
             try placing.compare()
-            if var reserved {
-                reserved.evicted = evictedCount
-                return reserved
+            switch attempt {
+            case .reserved(var reservation):
+                reservation.evicted = evictedCount
+                return reservation
+            case .needsPreparation:
+                try evictor.prepareRoom()
+                isPrepared = true
+            case .evicted, .placesAgain: break
             }
-            evictedCount += evicted?.batch.files.count ?? 0
         }
+    }
+
+    /// The result of one transaction of step 1. But for the first, it has to be tried again.
+    private enum Attempt {
+        case reserved(Reservation)
+        /// Files must be evicted, and the order of their uses is not up to date.
+        case needsPreparation
+        /// Room was made, if there was a file to evict.
+        case evicted(Evictor.Eviction?)
+        /// Files have to be compared first.
+        case placesAgain
     }
 
     /// One transaction of step 1.
     ///
-    /// - Returns: no reservation if it has to be tried again, after the evicted files are unlinked or files are compared.
+    /// - Parameter isPrepared: whether `Evictor.prepareRoom` was called.
     private func reserve(
         _ placing: inout Placing,
         under rules: RoomRules,
+        isPrepared: Bool,
         in transaction: IndexTransaction
-    ) throws -> (Reservation?, evicted: Evictor.Eviction?) {
+    ) throws -> Attempt {
         let placements = try placing.place(in: transaction)
         // Purged files take no room once their rows are gone, so nothing is evicted for them.
-        guard placing.isComplete else { return (nil, nil) }
+        guard placing.isComplete else { return .placesAgain }
         let incoming = placements.reduce(0) { $0 + ($1?.budgetBytes ?? 0) }
         let replaced = Set(placements.flatMap { [$0?.replaced, $0?.damaged].compactMap(\.self) })
-        let victims = try evictor.victims(for: incoming, sparing: replaced, under: rules, in: transaction)
-        guard victims.isEmpty else { return (nil, try evictor.evict(victims, in: transaction)) }
+        let victims = try evictor.victims(
+            for: incoming,
+            sparing: replaced,
+            under: rules,
+            isPrepared: isPrepared,
+            in: transaction
+        )
+        guard let victims else { return .needsPreparation }
+        guard victims.isEmpty else { return .evicted(try evictor.evict(victims, in: transaction)) }
         let holder = places.holder.name
         let batch = try transaction.addPending(placements.compactMap { $0?.pending(holder: holder) }, of: holder)
-        return (Reservation(placements: placements, batch: batch, moment: try transaction.moment()), nil)
+        return .reserved(Reservation(placements: placements, batch: batch, moment: try transaction.moment()))
     }
 
     /// Step 2: makes bytes durable that must survive a power loss, then gives each file its name.
@@ -251,9 +282,12 @@ extension StoreWriter {
 
     /// Step 3: the rows of the files, in place of the pending row.
     ///
-    /// - Returns: the result of each change, and the files to be unlinked. No result: the file that its image was to share was
-    ///   removed between the steps.
-    private func commitRows(of changes: [Change], _ reservation: Reservation) throws -> ([Committed?], [PendingFile]) {
+    /// - Returns: the result of each change, the files to be unlinked, and the bytes of `caches`. No result: the file that its
+    ///   image was to share was removed between the steps.
+    private func commitRows(
+        of changes: [Change],
+        _ reservation: Reservation
+    ) throws -> ([Committed?], [PendingFile], cachesBytes: Int) {
         let needsPower = reservation.placements.contains { $0?.needsDurableCommit == true }
         defer { places.holder.set(.synchronizing, to: false) }
         do {
@@ -278,7 +312,7 @@ extension StoreWriter {
         _ reservation: Reservation,
         _ durability: AvatarIndex.Durability,
         isDurable: Bool
-    ) throws -> ([Committed?], [PendingFile]) {
+    ) throws -> ([Committed?], [PendingFile], cachesBytes: Int) {
         // Step 1 has restored the roots, and a rename restores a root that was removed since.
         let hasRestoredRoots = reservation.moment != nil
         return try write(durability, restoringRoots: !hasRestoredRoots) { transaction in
@@ -296,7 +330,7 @@ extension StoreWriter {
                 }
                 return committed
             }
-            return (results, try publication.finish(reservation.batch))
+            return (results, try publication.finish(reservation.batch), try transaction.total(of: .caches).bytes)
         }
     }
 }

@@ -221,7 +221,7 @@ package actor StoreWriter {
 /// The metrics that the writer keeps.
 package protocol WriterMetrics: Sendable {
     /// Records the time of a committed batch, and the bytes in `caches` after it.
-    func commit(took time: Duration, cachesBytes bytes: Int)
+    func commit(took time: Duration, cachesBytes bytes: Int?)
 
     /// Counts evicted files and their bytes.
     func evict(files: Int, bytes: Int)

@@ -96,9 +96,9 @@ struct StoreMetrics: WriterMetrics {
     }
 
     /// Records the time of a committed batch, and the bytes in `caches` after it.
-    func commit(took time: Duration, cachesBytes bytes: Int) {
+    func commit(took time: Duration, cachesBytes bytes: Int?) {
         commitTime.record(duration: time)
-        cachesBytes.record(bytes)
+        if let bytes { cachesBytes.record(bytes) }
     }
 
     /// Counts evicted files and their bytes.

@@ -240,6 +240,7 @@ package final class AvatarIndex: Sendable {
                 number: writeCount.load(ordering: .relaxed)
             )
             let result = try body(transaction)
+            watch.keep(transaction.memory.hits)
             try transaction.writeTotals()
             try transaction.tellNews(at: now(), keeping: feedLimit)
             try requireInPlace(connection)

@@ -170,15 +170,13 @@ extension AvatarStore {
 
     /// The stored image, and its use recorded. The metrics do not count it.
     ///
-    /// - Parameter received: an image that was just stored. If it still is the one of `key`, its file is not read.
+    /// - Parameter received: an image that was just stored for `key`: it is neither looked up nor read.
     func storedImage(for key: AvatarKey, _ received: ReceivedImage? = nil) throws -> AvatarImage? {
-        try lookTwice(key) { try image(of: $0, key, received) }
+        if let received { return AvatarImage(file: used(received.hit, key), bytes: received.bytes) }
+        return try lookTwice(key) { try image(of: $0, key) }
     }
 
-    private func image(of hit: IndexHit, _ key: AvatarKey, _ received: ReceivedImage? = nil) throws -> AvatarImage? {
-        if let received, received.file == hit.file.id {
-            return AvatarImage(file: used(hit, key), bytes: received.bytes)
-        }
+    private func image(of hit: IndexHit, _ key: AvatarKey) throws -> AvatarImage? {
         guard let bytes = try roots.read(hit.file) else { return nil }
         return AvatarImage(file: used(hit, key), bytes: bytes)
     }

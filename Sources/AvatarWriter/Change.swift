@@ -32,6 +32,8 @@ package struct Change: Sendable {
     package var askedHost: String?
     /// The URL that was requested, if the writer's sink is to have the answer; else `nil`.
     package var sharedURL: String?
+    /// Whether the result has the image as reads find it.
+    package var wantsHit = false
     /// The change itself.
     package var content: Content
 
@@ -173,6 +175,9 @@ package struct Committed: Sendable {
 
     /// Whether the entry keeps another image than the one of the change: a newer one, or a document.
     package var keepsOther = false
+
+    /// The image of the change as reads find it in the index; `nil` if the change does not want it, and if its image is not stored.
+    package var hit: IndexHit?
 
     /// The entry keeps the image in `file`, and not the one of the change.
     static func keeping(_ file: Int64) -> Committed {

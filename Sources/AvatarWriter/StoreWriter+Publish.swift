@@ -323,14 +323,19 @@ extension StoreWriter {
                 since: reservation.moment,
                 isDurable: isDurable
             )
-            let results = try zip(changes, reservation.placements).map { change, placement in
+            var results = try zip(changes, reservation.placements).map { change, placement in
                 let committed = try publication.apply(change, at: placement)
                 if let url = change.sharedURL, let time = change.answered, committed != nil {
                     try sink.store(change.key, from: url, answered: time, in: transaction)
                 }
                 return committed
             }
-            return (results, try publication.finish(reservation.batch), try transaction.total(of: .caches).bytes)
+            let surplus = try publication.finish(reservation.batch)
+            for (number, change) in changes.enumerated() where change.wantsHit {
+                guard let result = results[number], result.file != nil, !result.keepsOther else { continue }
+                results[number]?.hit = try transaction.hit(for: change.key)
+            }
+            return (results, surplus, try transaction.total(of: .caches).bytes)
         }
     }
 }

@@ -28,6 +28,10 @@ final class CommitWatch {
     private let walIndex: WALIndex?
     /// The state of the index when the transaction got the write lock; `nil` before that.
     private var before: (state: WALIndex.State, version: Int64)?
+    /// The state of the index after the commit; `nil` before it, and if it is not known.
+    private var after: WALIndex.State?
+    /// The hits that the transaction looked up at its end.
+    private var found: [IndexHit] = []
 
     /// - Parameter walIndex: the memory of the write connection; `nil` to watch nothing.
     init(_ hits: HitCache, _ walIndex: WALIndex?) {
@@ -43,6 +47,9 @@ final class CommitWatch {
         before = (state, version)
     }
 
+    /// Takes the hits that the cache keeps after the commit. No statement that changes them may follow.
+    func keep(_ hits: [IndexHit]) { found = hits }
+
     /// Called after the commit.
     ///
     /// Does nothing if another connection may have committed meanwhile. The cache then forgets all hits at the next
@@ -55,11 +62,14 @@ final class CommitWatch {
         else { return }
         let entries = changes.updated["avatar", default: []].union(changes.deleted["avatar", default: []])
         hits.commit(in: walIndex, from: before.state, to: after, changed: entries)
+        self.after = after
     }
 
     /// Called when the transaction is over, committed or not.
     func end() {
-        if walIndex != nil { hits.endCommit() }
+        guard let walIndex else { return }
+        hits.endCommit()
+        if let after { for hit in found { hits.keep(hit, in: walIndex, after) } }
     }
 
     /// A number that changes with each commit of another connection that this one sees.

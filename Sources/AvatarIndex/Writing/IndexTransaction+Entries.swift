@@ -354,3 +354,13 @@ extension IndexTransaction {
         }
     }
 }
+
+extension IndexTransaction {
+    /// The file stored for `key` after this transaction, which must not change the entry any more; `nil` if no entry with a file
+    /// has the key. The hit cache keeps it.
+    package func hit(for key: AvatarKey) throws -> IndexHit? {
+        guard let hit = try firstRow(IndexHit.sql, [key.rawValue], make: { IndexHit($0, of: key) }) else { return nil }
+        memory.hits.append(hit)
+        return hit
+    }
+}

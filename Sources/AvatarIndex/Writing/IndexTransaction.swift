@@ -45,6 +45,8 @@ final class TransactionMemory {
     var changedDigests: Set<[UInt8]> = []
     /// The files of renditions that were removed from the index with their originals.
     var retiredRenditions: [PendingFile] = []
+    /// The hits that were looked up.
+    var hits: [IndexHit] = []
     /// Whether there is an interrupted download; `nil`: not known.
     var hasPartials: Bool?
     /// Whether any image is ignored; `nil`: not known.

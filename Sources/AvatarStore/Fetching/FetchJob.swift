@@ -305,12 +305,13 @@ final class FetchJob: Sendable {
     ///
     /// - Parameter done: called once with what `run` returns or throws, on any thread.
     private func commit(_ result: FetchResult, done: @escaping @Sendable (Result<Fetched, any Error>) -> Void) {
-        guard let change = change(for: result) else {
+        guard var change = change(for: result) else {
             // It may read a file.
             Task { end(Result { Fetched(outcome: .notStored, image: try takeImage(result)) }, done) }
             return
         }
-        engine.writer.commitNow(change, RoomRules(engine.limits)) { [self] committed in
+        change.wantsHit = change.bytesInMemory > 0
+        engine.writer.commitNow(change, RoomRules(engine.limits)) { [self, change] committed in
             end(committed.map { fetched(result, change, $0) }, done)
         }
     }
@@ -327,10 +328,9 @@ final class FetchJob: Sendable {
             if outcome.isKept { engine.answers?.noteCommit() } else { engine.answers?.giveUp(key) }
         }
         var fetched = Fetched(outcome: outcome)
-        if let file = committed.file, !committed.keepsOther, case .image(let image, _) = result.content,
-            case .memory(let bytes) = image.content
+        if let hit = committed.hit, case .image(let image, _) = result.content, case .memory(let bytes) = image.content
         {
-            fetched.received = ReceivedImage(file: file, bytes: bytes)
+            fetched.received = ReceivedImage(hit: hit, bytes: bytes)
         }
         return fetched
     }

@@ -12,8 +12,8 @@ protocol ReadResult: Sendable {
 
 /// A stored image that a fetch has received, and that need not be read back.
 struct ReceivedImage: Sendable {
-    /// The row id of its file.
-    let file: Int64
+    /// The image as the index had it after the commit.
+    let hit: IndexHit
     let bytes: [UInt8]
 }
 
@@ -38,7 +38,7 @@ struct ImageRead<Result: ReadResult>: Sendable {
     /// The URL that the caller gave for a key of its own.
     private let source: String?
     private let options: FetchOptions
-    /// Looks the image up in the store; `nil` if it is not stored. Bytes that were just received are not read again.
+    /// Looks the image up in the store; `nil` if it is not stored. One that was just received is not looked up again.
     private let lookUp: @Sendable (ReceivedImage?) throws -> Result?
     /// Looks the image up without its bytes; `nil` if it is not stored.
     private let storedFile: @Sendable () throws -> AvatarFile?

@@ -51,6 +51,32 @@ import Testing
         }
     }
 
+    @Test("what a transaction looks up at its end is found without SQLite after the commit, and not after a rollback")
+    func whatATransactionLooksUpIsRemembered() throws {
+        try withUsedIndex { index, first, _ in
+            let third = AvatarKey.stored("https://example.com/c.png")
+            let (file, hit) = try index.write { transaction in
+                _ = try transaction.add(third.rawValue, file: transaction.addFile(3))
+                try transaction.setFile(transaction.addFile(4), storageClass: .caches, of: first)
+                return (try transaction.hit(for: Self.first)?.file.id, try transaction.hit(for: third))
+            }
+            #expect(hit?.file.path == "ab/3.png")
+            #expect(index.rememberedHit(for: third) === hit)
+            #expect(index.rememberedHit(for: Self.first)?.file.id == file)
+
+            #expect(throws: CancellationError.self) {
+                try index.write { transaction in
+                    try transaction.setFile(transaction.addFile(5), storageClass: .caches, of: first)
+                    _ = try transaction.hit(for: Self.first)
+                    throw CancellationError()
+                }
+            }
+            #expect(try index.hit(for: Self.first)?.file.id == file)
+            try index.write { try $0.setFile($0.addFile(6), storageClass: .caches, of: first) }
+            #expect(index.rememberedHit(for: Self.first) == nil)
+        }
+    }
+
     @Test("a time of access makes nothing be forgotten")
     func touchesForgetNothing() throws {
         try withUsedIndex { index, _, _ in

@@ -181,7 +181,8 @@ struct ReadingTests {
     @Test func aCancelledReaderDoesNotCancelTheFetchOfOthers() async throws {
         try await StoreFixture.withStore { fixture in
             let url = fixture.origin.url("/slow.png")
-            fixture.origin.setResponse(.image(face, etag: nil).delayed(by: .milliseconds(300)), for: "/slow.png")
+            let gate = LoopbackOrigin.Gate()
+            fixture.origin.setResponse(.image(face, etag: nil).held(by: gate), for: "/slow.png")
 
             let first = Task { try await fixture.store.avatar(for: url) }
             let second = Task { try await fixture.store.avatar(for: url) }
@@ -189,6 +190,7 @@ struct ReadingTests {
             first.cancel()
 
             await #expect(throws: CancellationError.self) { try await first.value }
+            gate.open()
             let image = try await second.value
             #expect(image.bytes == face)
             #expect(fixture.origin.requestCount == 1)

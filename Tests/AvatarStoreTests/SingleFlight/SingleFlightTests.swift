@@ -8,14 +8,24 @@ struct SingleFlightTests {
     private let face = SampleImage.png(seed: 1, byteCount: 1000)
     private let other = SampleImage.png(seed: 2, byteCount: 1000)
 
-    private func slow(_ response: LoopbackOrigin.Response) -> LoopbackOrigin.Response {
-        response.delayed(by: .milliseconds(400))
+    /// Runs `body` with two stores, and a gate of the origin that opens as soon as one waits for the other.
+    private func whileOneWaits(
+        _ configure: (inout AvatarStore.Configuration) -> Void = { _ in },
+        _ body: (StoreFixture, AvatarStore, LoopbackOrigin.Gate) async throws -> Void
+    ) async throws {
+        let gate = LoopbackOrigin.Gate()
+        try await withTwoStores { configuration in
+            configuration.logger = WaitingStoreOpens.logger(gate)
+            configure(&configuration)
+        } _: { fixture, second in
+            try await body(fixture, second, gate)
+        }
     }
 
     @Test func imageIsFetchedOnce() async throws {
-        try await withTwoStores { fixture, second in
+        try await whileOneWaits { fixture, second, gate in
             let url = fixture.serve(face, at: "/a.png")
-            fixture.origin.setResponse(slow(.image(face)), for: "/a.png")
+            fixture.origin.setResponse(.image(face).held(by: gate), for: "/a.png")
 
             async let one = fixture.store.avatar(for: url)
             async let two = second.avatar(for: url)
@@ -28,11 +38,11 @@ struct SingleFlightTests {
     }
 
     @Test func imageIsReloadedOnce() async throws {
-        try await withTwoStores { fixture, second in
+        try await whileOneWaits { fixture, second, gate in
             let url = fixture.serve(face, at: "/a.png")
             _ = try await fixture.store.avatar(for: url)
             fixture.clock.advance(by: .seconds(1))
-            fixture.origin.setResponse(slow(.image(other)), for: "/a.png")
+            fixture.origin.setResponse(.image(other).held(by: gate), for: "/a.png")
             let options = FetchOptions(policy: .reload)
 
             async let one = fixture.store.avatar(for: url, options: options)
@@ -45,12 +55,12 @@ struct SingleFlightTests {
     }
 
     @Test func imageIsRevalidatedOnce() async throws {
-        try await withTwoStores { fixture, second in
+        try await whileOneWaits { fixture, second, gate in
             let url = fixture.serve(face, at: "/a.png", etag: "\"1\"", cacheControl: "max-age=1")
             _ = try await fixture.store.avatar(for: url)
             fixture.clock.advance(by: .seconds(10))
             let response = LoopbackOrigin.Response.image(face, etag: "\"1\"", cacheControl: "max-age=1")
-            fixture.origin.setResponse(slow(response), for: "/a.png")
+            fixture.origin.setResponse(response.held(by: gate), for: "/a.png")
             let options = FetchOptions(policy: .revalidate)
 
             async let one = fixture.store.avatar(for: url, options: options)
@@ -64,8 +74,8 @@ struct SingleFlightTests {
     }
 
     @Test func bothProcessesGetTheFailure() async throws {
-        try await withTwoStores { fixture, second in
-            fixture.origin.setResponse(slow(.status(503)), for: "/a.png")
+        try await whileOneWaits { fixture, second, gate in
+            fixture.origin.setResponse(.status(503).held(by: gate), for: "/a.png")
             let url = fixture.origin.url("/a.png")
             let fail: @Sendable (AvatarStore) async throws -> Void = { store in
                 await #expect { try await store.avatar(for: url) } throws: {
@@ -84,8 +94,8 @@ struct SingleFlightTests {
     }
 
     @Test func aSharedFetchIsStoredAsADocumentForTheReaderThatWantsOne() async throws {
-        try await withTwoStores { fixture, second in
-            fixture.origin.setResponse(slow(.image(face)), for: "/a.png")
+        try await whileOneWaits { fixture, second, gate in
+            fixture.origin.setResponse(.image(face).held(by: gate), for: "/a.png")
             let url = fixture.origin.url("/a.png")
 
             async let one = fixture.store.avatar(for: url)
@@ -168,8 +178,8 @@ struct SingleFlightTests {
     }
 
     @Test func imageThatMayNotBeStoredIsFetchedByEach() async throws {
-        try await withTwoStores({ $0.respectsNoStore = true }) { fixture, second in
-            fixture.origin.setResponse(slow(.image(face, cacheControl: "no-store")), for: "/a.png")
+        try await whileOneWaits({ $0.respectsNoStore = true }) { fixture, second, gate in
+            fixture.origin.setResponse(.image(face, cacheControl: "no-store").held(by: gate), for: "/a.png")
             let url = fixture.origin.url("/a.png")
 
             async let one = fixture.store.avatar(for: url)

@@ -1,5 +1,6 @@
 import AvatarStore
 import AvatarStoreTesting
+import Logging
 import Testing
 
 /// Runs `body` with a store that is opened twice. A lease belongs to an opening, so the two behave like two processes.
@@ -21,5 +22,26 @@ extension FetchOptions {
         var options = FetchOptions(policy: policy)
         options.timeout = timeout
         return options
+    }
+}
+
+/// Opens a gate of the origin as soon as a store waits for another one to fetch an image.
+struct WaitingStoreOpens: LogHandler {
+    let gate: LoopbackOrigin.Gate
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.debug
+
+    /// A logger that opens `gate`.
+    static func logger(_ gate: LoopbackOrigin.Gate) -> Logger {
+        Logger(label: "test") { _ in WaitingStoreOpens(gate: gate) }
+    }
+
+    func log(event: LogEvent) {
+        if event.message == "waiting for another process to fetch" { gate.open() }
+    }
+
+    subscript(metadataKey key: String) -> Logger.MetadataValue? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
     }
 }

@@ -198,10 +198,10 @@ struct Transition {
     /// Evicts the minimum that makes room for `image`; `false`, with nothing evicted, if that is not possible.
     private mutating func makeRoom(for image: Image, replacing key: ImageKey) -> Bool {
         let size = image.byteCount
-        if model.bytes + size > model.budget { flush() }
         if model.file(with: image, in: .caches) != nil { return true }
         guard size <= model.budget else { return false }
         guard model.bytes + size > model.budget else { return true }
+        flush()
         let target = min(model.lowWatermark, model.budget - size)
         var chosen = victims(downTo: target, sparing: model.entries[key]?.file)
         // The file that is about to be replaced is evicted only if the image does not fit otherwise.

@@ -73,6 +73,9 @@ static const struct avatar_migration migrations[] = {
     {"0023_contact_word", (const char[]){
 #embed "../../Migrations/0023_contact_word.sql" suffix(, 0)
     }},
+    {"0024_due_time_of_host", (const char[]){
+#embed "../../Migrations/0024_due_time_of_host.sql" suffix(, 0)
+    }},
 };
 
 const struct avatar_migration *avatar_migration(size_t index) {

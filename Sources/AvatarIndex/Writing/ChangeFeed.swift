@@ -118,7 +118,7 @@ extension IndexTransaction {
             try run(KeepsHits("DELETE FROM content_change WHERE sequence <= ?"), [reach])
             try setReach(reach, floor: floor)
         }
-        try run(KeepsHits("UPDATE change_feed SET sequence = ?, floor = ?"), [sequence, floor])
+        try run(KeepsHits("UPDATE change_feed SET sequence = ?, floor = ? WHERE id = 1"), [sequence, floor])
     }
 
     // MARK: Erasures

@@ -89,6 +89,7 @@ extension IndexTransaction {
         host: String?,
         storageClass: StorageClass
     ) throws -> Int64 {
+        // Not due, so the due time of its host stays.
         try run(
             KeepsHits("INSERT INTO avatar (key, source_url, host_id, storage_class) VALUES (?, ?, ?, ?)"),
             [key.rawValue, sourceURL == key.rawValue ? nil : sourceURL, try host.map(hostID), storageClass.code]
@@ -101,16 +102,23 @@ extension IndexTransaction {
 
     /// Adds an entry with its image, in one statement, and returns its row id.
     package func insertEntry(_ key: AvatarKey, _ image: EntryImage) throws -> Int64 {
+        let host = try image.source.map { try hostID($0.host) }
         try run(
             EntryImage.insertion,
             [
                 key.rawValue, image.storageClass.code, image.fileID,
                 image.source?.url == key.rawValue ? nil : image.source?.url,
-                try image.source.map { try hostID($0.host) },
-                image.lowDataURL, image.isLowData,
+                host, image.lowDataURL, image.isLowData,
             ] + (image.validation?.values ?? ValidationRecord.noValues)
         )
         let id = lastInsertedRowID
+        // A trigger does this when an entry changes.
+        if let host, let next = image.validation?.nextCheck {
+            try run(
+                KeepsHits("UPDATE host SET next_check_ms = ?1 WHERE id = ?2 AND next_check_ms > ?1"),
+                [next.milliseconds, host]
+            )
+        }
         memory.insertedEntries.insert(key)
         news.beginNew(id, key: key.rawValue, with: image.sha256)
         return id

@@ -75,10 +75,11 @@ extension IndexTransaction {
         hasMetadata: Bool?,
         lastAccessMicroseconds: Int64
     ) throws -> Int64 {
+        // FAIL: every error ends the whole transaction, so SQLite need not be able to undo this statement and its triggers alone.
         try run(
             KeepsHits(
                 """
-                INSERT INTO file (
+                INSERT OR FAIL INTO file (
                     storage_class, sha256, path, size_bytes, media_type, width, height, last_access_us, has_metadata
                 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """

@@ -43,6 +43,7 @@ extension IndexTransaction {
         FROM avatar LEFT JOIN file ON file.id = avatar.file_id WHERE avatar.id = ?
         """
 
+    /// The host has the original, so it is due no earlier with the copy.
     private static let copy = """
         INSERT INTO avatar (key, source_url, \(copiedColumns))
         SELECT ?1, nullif(?2, ?1), \(copiedColumns) FROM avatar WHERE id = ?3

@@ -97,6 +97,10 @@ UPDATE store SET clock_ms = 1767225703000;
 UPDATE host SET failure_message = 'other.example.net:443 took longer than 30.0 seconds, the limit for one image.' WHERE id = 2;
 UPDATE avatar SET failure_message = coalesce(source_url, key) || ' returned status 404.' WHERE failure = 'gone';
 
+-- The program lowers the due time of a host when it adds an entry.
+UPDATE host SET next_check_ms = min(next_check_ms, coalesce(
+    (SELECT min(next_check_ms) FROM avatar WHERE host_id = host.id), next_check_ms));
+
 -- A host that bears more requests at once than at first.
 UPDATE host SET window = 80, is_multiplexed = 1 WHERE id = 1;
 

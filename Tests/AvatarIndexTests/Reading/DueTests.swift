@@ -34,6 +34,30 @@ import Testing
         }
     }
 
+    @Test func anEntryThatIsAddedWithItsImageIsDueAtItsTime() throws {
+        try withIndex { index in
+            for (number, time) in [(1, 500), (2, 700), (3, 300)] as [(Int, Int64)] {
+                try index.write { transaction in
+                    var image = EntryImage(
+                        fileID: try transaction.addFile(number),
+                        sha256: FileRecord.sampleDigest(number),
+                        storageClass: .caches
+                    )
+                    image.source = ("https://example.com/\(number).png", "example.com:443")
+                    var validation = ValidationRecord()
+                    validation.nextCheck = Timestamp(milliseconds: time)
+                    image.validation = validation
+                    _ = try transaction.insertEntry(.stored("https://example.com/\(number).png"), image)
+                }
+            }
+
+            #expect(try index.dueHosts(at: Timestamp(milliseconds: 299)).isEmpty)
+            let host = try #require(try index.dueHosts(at: Timestamp(milliseconds: 300)).first)
+            #expect(try index.dueCount(of: DueWalk(over: host), at: Timestamp(milliseconds: 300)) == 1)
+            #expect(try index.dueCount(of: DueWalk(over: host), at: Self.now) == 3)
+        }
+    }
+
     @Test func anEvictedEntryIsNotDueAndAMissingOneIs() throws {
         try withIndex { index in
             try index.write { transaction in

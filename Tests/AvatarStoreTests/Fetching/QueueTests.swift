@@ -37,7 +37,8 @@ import Testing
         var queue: Queue<Element> = []
         for _ in 0..<5 { queue.append(Element()) }
 
-        weak var first = queue.first
+        weak var first: Element?
+        first = queue.first
         #expect(first != nil)
         _ = queue.popFirst()
 

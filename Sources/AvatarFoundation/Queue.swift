@@ -43,7 +43,7 @@ public struct Queue<Element>: RandomAccessCollection, MutableCollection, Express
         places[head] = element
     }
 
-    /// Takes the first element; `nil` if there is none.
+    /// Takes the first element; `nil` if the queue is empty.
     @inlinable
     public mutating func popFirst() -> Element? {
         guard head < places.count else { return nil }

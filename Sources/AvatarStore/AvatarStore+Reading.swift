@@ -172,7 +172,11 @@ extension AvatarStore {
     ///
     /// - Parameter received: an image that was just stored for `key`: it is neither looked up nor read.
     func storedImage(for key: AvatarKey, _ received: ReceivedImage? = nil) throws -> AvatarImage? {
-        if let received { return AvatarImage(file: used(received.hit, key), bytes: received.bytes) }
+        if let received {
+            let now = clock.now()
+            if !received.isFirst { accesses.record(received.hit, at: now) }
+            return AvatarImage(file: file(received.hit, key, at: now), bytes: received.bytes)
+        }
         return try lookTwice(key) { try image(of: $0, key) }
     }
 
@@ -189,7 +193,11 @@ extension AvatarStore {
     func used(_ hit: IndexHit, _ key: AvatarKey) -> AvatarFile {
         let now = clock.now()
         accesses.record(hit, at: now)
-        return AvatarFile(
+        return file(hit, key, at: now)
+    }
+
+    private func file(_ hit: IndexHit, _ key: AvatarKey, at now: Timestamp) -> AvatarFile {
+        AvatarFile(
             key: key,
             sizeBytes: hit.file.sizeBytes,
             mediaType: hit.file.mediaType,

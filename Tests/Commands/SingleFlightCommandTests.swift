@@ -91,7 +91,7 @@ import Testing
             let slow: LoopbackOrigin.Response =
                 isHalfway
                 ? image("/a").behaving(.drip(byteCount: imageBytes("/a").count / 2, interval: .seconds(3)))
-                : image("/a").delayed(by: .seconds(2))
+                : image("/a").delayed(by: .seconds(6))
             origin.setResponse(slow, for: "/a")
             let first = try await workplace.start(Self.fetch + [origin.url("/a")])
             try await origin.waitForRequests()

@@ -244,7 +244,9 @@ extension AvatarIndex {
 
 extension HostHealth {
     /// The columns of the table `host` that `init(_:)` reads.
-    static let columns = "failure_count, failure, failure_message, rests_until_ms, blocked_until_ms"
+    static let columns = """
+        host.failure_count, host.failure, host.failure_message, host.rests_until_ms, host.blocked_until_ms
+        """
 
     /// The health in a row with `columns`.
     init(_ row: borrowing Row) {

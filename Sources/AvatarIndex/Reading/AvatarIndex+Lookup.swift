@@ -39,26 +39,17 @@ extension AvatarIndex {
     /// The query of `thumbHash(for:)`. Its parameter is the key.
     static let thumbHashSQL = "SELECT thumb_hash FROM avatar WHERE key = ?"
 
-    /// The entry for `key` in full, and whether an interrupted download of its image can be resumed.
-    package func entryToFetch(for key: AvatarKey) throws -> (entry: AvatarEntry, isPartial: Bool)? {
-        try readers.lookUp { connection in
-            try connection.firstRow(Self.entryToFetchSQL, text: key.rawValue) { row in
-                (AvatarEntry(row), row.bool("is_partial"))
-            }
+    /// What a fetch of the image of `key` is based on, in one query.
+    ///
+    /// - Parameters:
+    ///   - seen: the entry as it was seen before; `nil`: it did not exist.
+    ///   - host: name and port of the host to be asked; `nil`: its health is not wanted.
+    package func fetchBasis(of seen: AvatarEntry?, for key: AvatarKey, host: String?) throws -> FetchBasis {
+        let basis = try readers.lookUp { connection in
+            try connection.firstRow(FetchBasis.sql, [key.rawValue, host]) { FetchBasis($0, seen) }
         }
-    }
-
-    /// Whether the entry for `key` was neither requested again nor given another file since it was `seen` (`nil`: without
-    /// an entry), and has no interrupted download. Takes half as long as `entryToFetch(for:)`.
-    package func isUnchanged(_ seen: AvatarEntry?, for key: AvatarKey) throws -> Bool {
-        try readers.lookUp { connection in
-            let isUnchanged = try connection.firstRow(Self.changeSQL, text: key.rawValue) { row in
-                guard let seen, !row.bool("is_partial") else { return false }
-                return row.timestamp("checked_ms") == seen.validation.checked
-                    && row.optionalInteger("file_id") == seen.file?.id
-            }
-            return isUnchanged ?? (seen == nil)
-        }
+        // The query has one row, whatever the tables hold.
+        return basis ?? FetchBasis(isUnchanged: seen == nil, isPartial: false, health: HostHealth())
     }
 
     /// The entries for `keys` as one state of the index, in the order of the keys; `nil` for a key without an entry.
@@ -78,20 +69,6 @@ extension AvatarIndex {
     /// The query of one entry. Its parameter is the key.
     static let entryByKeySQL = entrySQL + "WHERE avatar.key = ?"
 
-    /// The query of one entry and its interrupted download. Its parameter is the key.
-    static let entryToFetchSQL = """
-        SELECT \(entryColumns), EXISTS (SELECT 1 FROM partial_download WHERE partial_download.key = avatar.key)
-            AS is_partial
-        FROM \(entryTables) WHERE avatar.key = ?
-        """
-
-    /// The query of `isUnchanged(_:for:)`. Its parameter is the key.
-    static let changeSQL = """
-        SELECT checked_ms, file_id, EXISTS (SELECT 1 FROM partial_download WHERE partial_download.key = avatar.key)
-            AS is_partial
-        FROM avatar WHERE avatar.key = ?
-        """
-
     /// The columns that `AvatarEntry.init(_:)` reads.
     static let entryColumns = """
         \(FileRecord.columns), file.sha256, access.last_access_us,
@@ -106,6 +83,45 @@ extension AvatarIndex {
     static let entryTables = """
         avatar LEFT JOIN file ON file.id = avatar.file_id LEFT JOIN access ON access.file_id = avatar.file_id
         """
+}
+
+/// The state of the index that a fetch of one image is based on.
+package struct FetchBasis: Sendable {
+    /// Whether the entry was neither requested again nor given another file since it was seen.
+    package let isUnchanged: Bool
+    /// Whether there is an interrupted download of the image.
+    package let isPartial: Bool
+    /// The health of the host; that of a new host if it was not wanted.
+    package let health: HostHealth
+
+    /// The query. Its parameters are the key and the host.
+    static let sql = """
+        SELECT avatar.id, avatar.checked_ms, avatar.file_id,
+            EXISTS (SELECT 1 FROM partial_download WHERE key = ?1) AS is_partial, host.id AS host_id, \(HostHealth.columns)
+        FROM (SELECT 1) LEFT JOIN avatar ON avatar.key = ?1 LEFT JOIN host ON host.name = ?2
+        """
+
+    fileprivate init(isUnchanged: Bool, isPartial: Bool, health: HostHealth) {
+        (self.isUnchanged, self.isPartial, self.health) = (isUnchanged, isPartial, health)
+    }
+
+    /// The basis in a row of `sql`, compared with the entry as it was `seen`.
+    fileprivate init(_ row: borrowing Row, _ seen: AvatarEntry?) {
+        let isUnchanged =
+            if row.optionalInteger("id") == nil {
+                seen == nil
+            } else if let seen {
+                row.timestamp("checked_ms") == seen.validation.checked
+                    && row.optionalInteger("file_id") == seen.file?.id
+            } else {
+                false
+            }
+        self.init(
+            isUnchanged: isUnchanged,
+            isPartial: row.bool("is_partial"),
+            health: row.optionalInteger("host_id") == nil ? HostHealth() : HostHealth(row)
+        )
+    }
 }
 
 // MARK: Interrupted downloads

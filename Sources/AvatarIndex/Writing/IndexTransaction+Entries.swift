@@ -112,12 +112,8 @@ extension IndexTransaction {
             ] + (image.validation?.values ?? ValidationRecord.noValues)
         )
         let id = lastInsertedRowID
-        // A trigger does this when an entry changes.
-        if let host, let next = image.validation?.nextCheck {
-            try run(
-                KeepsHits("UPDATE host SET next_check_ms = ?1 WHERE id = ?2 AND next_check_ms > ?1"),
-                [next.milliseconds, host]
-            )
+        if let source = image.source, let next = image.validation?.nextCheck {
+            try lowerDueTime(ofHost: source.host, to: next)
         }
         memory.insertedEntries.insert(key)
         news.beginNew(id, key: key.rawValue, with: image.sha256)
@@ -311,7 +307,7 @@ extension ValidationRecord {
 extension IndexTransaction {
     /// Stores an interrupted download, in place of an earlier one for the same key.
     package func keepPartial(_ record: PartialRecord) throws {
-        memory.hasPartials = true
+        memory.rareRows?.hasPartials = true
         try run(
             KeepsHits(
                 """
@@ -335,13 +331,8 @@ extension IndexTransaction {
         try firstRow(PartialRecord.sql, [key.rawValue]) { PartialRecord($0) }
     }
 
-    /// Whether there is any interrupted download. Reads it once.
-    package func hasPartials() throws -> Bool {
-        if let known = memory.hasPartials { return known }
-        let found = try hasRow("SELECT 1 FROM partial_download LIMIT 1")
-        memory.hasPartials = found
-        return found
-    }
+    /// Whether there is any interrupted download.
+    package func hasPartials() throws -> Bool { try rareRows().hasPartials }
 
     /// Deletes the record of an interrupted download. The caller unlinks its file.
     package func dropPartial(of key: AvatarKey) throws {

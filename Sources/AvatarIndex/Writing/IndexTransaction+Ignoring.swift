@@ -13,16 +13,8 @@ extension IndexTransaction {
     ///
     /// Called for each image of a batch. Most stores ignore no image, so that is read once in a transaction.
     package func isIgnored(_ sha256: [UInt8]) throws -> Bool {
-        guard try ignoresImages() else { return false }
+        guard try rareRows().ignoresImages else { return false }
         return try hasRow("SELECT 1 FROM ignored_picture WHERE sha256 = ?", [sha256])
-    }
-
-    /// Whether any image is ignored. Reads the index once in a transaction.
-    private func ignoresImages() throws -> Bool {
-        if let known = memory.ignoresImages { return known }
-        let found = try hasRow("SELECT 1 FROM ignored_picture LIMIT 1")
-        memory.ignoresImages = found
-        return found
     }
 
     /// Ignores the image. `completeIgnoring` records that all entries have lost it.
@@ -36,7 +28,7 @@ extension IndexTransaction {
             ),
             [sha256, time.milliseconds]
         )
-        memory.ignoresImages = true
+        memory.rareRows?.ignoresImages = true
     }
 
     /// Records that all entries have lost the image.
@@ -49,7 +41,7 @@ extension IndexTransaction {
     /// - Returns: whether it was ignored.
     package func removeIgnored(_ sha256: [UInt8]) throws -> Bool {
         try run(KeepsHits("DELETE FROM ignored_picture WHERE sha256 = ?"), [sha256])
-        memory.ignoresImages = nil
+        memory.rareRows = nil
         return changedRowCount > 0
     }
 

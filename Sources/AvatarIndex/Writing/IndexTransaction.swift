@@ -33,12 +33,22 @@ package struct IndexMoment: Sendable {
     fileprivate let version: Int64
     /// The use of the write connection.
     fileprivate let number: Int
+    /// The transaction's knowledge of tables that are nearly always empty; `nil`: it did not look.
+    fileprivate let rareRows: RareRows?
+}
+
+/// Whether tables that are nearly always empty have rows.
+struct RareRows {
+    /// Whether any image is ignored.
+    var ignoresImages: Bool
+    /// Whether there is an interrupted download.
+    var hasPartials: Bool
 }
 
 /// The hosts, entries and digests that a transaction has read or added, so that it need not ask again.
 final class TransactionMemory {
-    /// The row ids of hosts, by name and port.
-    var hosts: [String: Int64] = [:]
+    /// The hosts, by name and port.
+    var hosts: [String: KnownHost] = [:]
     /// The keys of the entries that were added.
     var insertedEntries: Set<AvatarKey> = []
     /// The digests of the files that were published or removed.
@@ -47,10 +57,18 @@ final class TransactionMemory {
     var retiredRenditions: [PendingFile] = []
     /// The hits that were looked up.
     var hits: [IndexHit] = []
-    /// Whether there is an interrupted download; `nil`: not known.
-    var hasPartials: Bool?
-    /// Whether any image is ignored; `nil`: not known.
-    var ignoresImages: Bool?
+    /// Whether tables that are nearly always empty have rows; `nil`: not known.
+    var rareRows: RareRows?
+}
+
+/// A host as a transaction knows it.
+struct KnownHost {
+    /// Its row id.
+    let id: Int64
+    /// How it answered so far.
+    var health: HostHealth
+    /// Its due time in the index, or a later one if a trigger has lowered that since.
+    var nextCheckMilliseconds: Int64
 }
 
 /// One write transaction: everything that is changed together. Valid only inside the closure that it is handed to.
@@ -81,12 +99,28 @@ package struct IndexTransaction: RowSource {
     /// this one has seen, and its own uses.
     package func moment() throws -> IndexMoment {
         // The lock for writing is held, so no other connection commits now.
-        IndexMoment(version: try integer("PRAGMA data_version") ?? 0, number: number)
+        IndexMoment(version: try integer("PRAGMA data_version") ?? 0, number: number, rareRows: memory.rareRows)
     }
 
-    /// Whether nothing was committed between the transaction at `earlier` and this one.
+    /// Whether nothing was committed between the transaction at `earlier` and this one, which then knows what that one knew.
     package func follows(_ earlier: IndexMoment) throws -> Bool {
-        try number == earlier.number + 1 && moment().version == earlier.version
+        guard try number == earlier.number + 1 && moment().version == earlier.version else { return false }
+        memory.rareRows = memory.rareRows ?? earlier.rareRows
+        return true
+    }
+
+    /// Whether tables that are nearly always empty have rows. Reads the index once in a transaction.
+    func rareRows() throws -> RareRows {
+        if let known = memory.rareRows { return known }
+        let found = try firstRow(
+            """
+            SELECT EXISTS (SELECT 1 FROM ignored_picture) AS ignores_images,
+                EXISTS (SELECT 1 FROM partial_download) AS has_partials
+            """
+        ) { RareRows(ignoresImages: $0.bool("ignores_images"), hasPartials: $0.bool("has_partials")) }
+        let rows = found ?? RareRows(ignoresImages: true, hasPartials: true)
+        memory.rareRows = rows
+        return rows
     }
 
     /// Whether this transaction left the row of entry `id` as it found it.
@@ -264,6 +298,7 @@ extension IndexTransaction {
             ),
             [now.milliseconds * 1000, Self.longestAccessSpan, ahead * 1000]
         )
+        memory.hosts = [:]
         try run(
             KeepsHits("UPDATE host SET blocked_until_ms = 0 WHERE blocked_until_ms > ?"),
             [now.adding(seconds: longestBlock).milliseconds]
@@ -277,10 +312,10 @@ extension IndexTransaction {
 extension IndexTransaction {
     /// Records how `host` (name and port) answered. Writes nothing if its health stays the same.
     package func updateHealth(of host: String, _ change: (inout HostHealth) -> Void) throws {
-        let id = try hostID(host)
-        let before = try firstRow("SELECT \(HostHealth.columns) FROM host WHERE id = ?", [id]) { HostHealth($0) }
-        var health = before ?? HostHealth()
-        change(&health)
+        var known = try knownHost(host)
+        let before = known.health
+        change(&known.health)
+        let health = known.health
         guard health != before else { return }
         try run(
             KeepsHits(
@@ -291,9 +326,10 @@ extension IndexTransaction {
             ),
             [
                 health.failures, health.failure?.rawValue, health.message, health.restsUntil?.milliseconds,
-                health.blockedUntil?.milliseconds ?? 0, id,
+                health.blockedUntil?.milliseconds ?? 0, known.id,
             ]
         )
+        memory.hosts[host] = known
     }
 
     /// Records how many requests at once `host` bears; `nil` for as many as every host gets at first.
@@ -305,21 +341,40 @@ extension IndexTransaction {
     }
 
     /// The row id of the host `name`, which is added if the index lacks it.
-    func hostID(_ name: String) throws -> Int64 {
-        if let id = memory.hosts[name] { return id }
-        if let id = try integer("SELECT id FROM host WHERE name = ?", [name]) {
-            memory.hosts[name] = id
-            return id
+    func hostID(_ name: String) throws -> Int64 { try knownHost(name).id }
+
+    /// The host `name`, which is added if the index lacks it. It is read once in a transaction.
+    private func knownHost(_ name: String) throws -> KnownHost {
+        if let known = memory.hosts[name] { return known }
+        let found = try firstRow("SELECT id, next_check_ms, \(HostHealth.columns) FROM host WHERE name = ?", [name]) {
+            KnownHost(id: $0.integer("id"), health: HostHealth($0), nextCheckMilliseconds: $0.integer("next_check_ms"))
+        }
+        if let found {
+            memory.hosts[name] = found
+            return found
         }
         try run(KeepsHits("INSERT INTO host (name) VALUES (?)"), [name])
-        memory.hosts[name] = lastInsertedRowID
-        return lastInsertedRowID
+        let added = KnownHost(id: lastInsertedRowID, health: HostHealth(), nextCheckMilliseconds: .max)
+        memory.hosts[name] = added
+        return added
+    }
+
+    /// Records that an entry of the host `name` is due at `time`. When an entry changes, a trigger does this.
+    func lowerDueTime(ofHost name: String, to time: Timestamp) throws {
+        let known = try knownHost(name)
+        guard time.milliseconds < known.nextCheckMilliseconds else { return }
+        try run(
+            KeepsHits("UPDATE host SET next_check_ms = ?1 WHERE id = ?2 AND next_check_ms > ?1"),
+            [time.milliseconds, known.id]
+        )
+        memory.hosts[name]?.nextCheckMilliseconds = time.milliseconds
     }
 
     /// Raises the hosts' earliest due times, which are lower bounds, to those of their entries.
     ///
     /// Called at the end of a sync. Without it, later syncs would walk hosts that have nothing due.
     package func refreshDueTimes(ofHostsDueAt time: Timestamp) throws {
+        memory.hosts = [:]
         try run(
             KeepsHits(
                 """

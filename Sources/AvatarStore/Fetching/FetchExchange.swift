@@ -67,7 +67,7 @@ extension Fetcher {
     /// - Throws: `CancellationError` only.
     func fetch(_ target: FetchTarget, _ tally: Tally = Tally()) async throws -> FetchResult {
         let start = ContinuousClock.now
-        if !target.isTransient, let result = try await resumed(target, tally, start: start) { return result }
+        if target.isPartial, let result = try await resumed(target, tally, start: start) { return result }
         try Task.checkCancellation()
         let awaited = AwaitedArrival<FetchExchange.Arrival>()
         let exchange = begin(target, stored: stored(target), tally, start: start) { awaited.resume(.success($0)) }
@@ -77,7 +77,7 @@ extension Fetcher {
         return try await finish(exchange, arrival)
     }
 
-    /// The result of resuming an interrupted download; `nil` without one, or if it cannot go on.
+    /// The result of resuming the interrupted download; `nil` if it cannot go on.
     private func resumed(
         _ target: FetchTarget,
         _ tally: Tally,
@@ -86,7 +86,6 @@ extension Fetcher {
         let requested = clock.now()
         let content: FetchResult.Content?
         do {
-            guard try partials.exist(for: target) else { return nil }
             content = try await Deadlines.shared.run(until: start.advanced(by: timeout)) { [self] in
                 guard let partial = try await partials.find(target) else { return nil }
                 return try await resume(partial, for: target, counting: tally)

@@ -72,14 +72,16 @@ final class FetchJob: Sendable {
     /// Held until the commit of a read, or until the job is released, so that the next holder finds in the index what this one
     /// has committed; `nil` before the job has begun, and if the lock failed.
     private let lease: FetchLease?
+    /// The health of the host when the job began; `nil` if it was not looked up.
+    private let health: HostHealth?
 
     /// A job that `begin` or `beginUnlessTaken` will begin.
     convenience init(_ target: FetchTarget, _ engine: FetchEngine) {
-        self.init(target, engine, lease: nil)
+        self.init(target, engine, lease: nil, health: nil)
     }
 
-    private init(_ target: FetchTarget, _ engine: FetchEngine, lease: FetchLease?) {
-        (self.target, self.engine, self.lease) = (target, engine, lease)
+    private init(_ target: FetchTarget, _ engine: FetchEngine, lease: FetchLease?, health: HostHealth?) {
+        (self.target, self.engine, self.lease, self.health) = (target, engine, lease, health)
     }
 
     var key: AvatarKey { target.key }
@@ -105,21 +107,22 @@ final class FetchJob: Sendable {
 
     /// Like `begin`, but without waiting.
     ///
+    /// - Parameter askingHost: whether the health of the host is looked up too. Default: no, because a sync knows it.
     /// - Returns: `nil` if another process has the lease.
     /// - Throws: an error of the lock or the index; `unsupportedURL` as `begin`.
-    func beginUnlessTaken() throws -> Start? {
-        try engine.places.leases.take(key).map(catchUp)
+    func beginUnlessTaken(askingHost: Bool = false) throws -> Start? {
+        try engine.places.leases.take(key).map { try catchUp(with: $0, host: askingHost ? target.originHost : nil) }
     }
 
     /// Looks at the entry again: another process may have fetched the image since the last look.
-    private func catchUp(with lease: FetchLease?) throws -> Start {
+    private func catchUp(with lease: FetchLease?, host: String? = nil) throws -> Start {
         var present = target
-        if try target.isPartial || !engine.index.isUnchanged(target.entry, for: key) {
-            let found = try engine.index.entryToFetch(for: key)
-            present.update(found?.entry, isPartial: found?.isPartial ?? false)
-        }
+        let basis = try engine.index.fetchBasis(of: target.entry, for: key, host: host)
+        let entry = try basis.isUnchanged ? target.entry : engine.index.entry(for: key)
+        present.update(entry, isPartial: basis.isPartial)
         try present.consider(lowDataURL: present.lowDataURL, isConstrained: engine.isConstrained)
-        let job = FetchJob(present, engine, lease: lease)
+        let isOfHost = present.originHost == host
+        let job = FetchJob(present, engine, lease: lease, health: isOfHost ? basis.health : nil)
         guard let outcome = try job.outcome(since: target.entry) else { return .isReady(job) }
         return .isDone(job, outcome)
     }
@@ -263,7 +266,7 @@ final class FetchJob: Sendable {
     ) -> (@Sendable () -> Void)? {
         guard engine.answers == nil else { return nil }
         do {
-            switch try beginUnlessTaken() {
+            switch try beginUnlessTaken(askingHost: true) {
             case nil: return nil
             case .isDone(let job, let outcome):
                 job.end(.success(Fetched(outcome: outcome)), done)
@@ -281,8 +284,9 @@ final class FetchJob: Sendable {
         done: @escaping @Sendable (Result<Fetched, any Error>) -> Void
     ) throws -> (@Sendable () -> Void)? {
         let (requests, host) = (engine.requests, target.originHost)
-        guard try !engine.fetcher.partials.exist(for: target) else { return nil }
-        let health = try engine.index.health(of: host)
+        // An interrupted download is found and resumed by a task.
+        guard !target.isPartial else { return nil }
+        let health = try health ?? engine.index.health(of: host)
         guard refusal(health) == nil,
             let turn = requests.begin(host, for: key, priority, isProbe: health.isFailing)
         else { return nil }
@@ -330,7 +334,7 @@ final class FetchJob: Sendable {
         var fetched = Fetched(outcome: outcome)
         if let hit = committed.hit, case .image(let image, _) = result.content, case .memory(let bytes) = image.content
         {
-            fetched.received = ReceivedImage(hit: hit, bytes: bytes)
+            fetched.received = ReceivedImage(hit: hit, bytes: bytes, isFirst: target.entry?.file == nil)
         }
         return fetched
     }

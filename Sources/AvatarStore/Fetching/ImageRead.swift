@@ -15,6 +15,8 @@ struct ReceivedImage: Sendable {
     /// The image as the index had it after the commit.
     let hit: IndexHit
     let bytes: [UInt8]
+    /// Whether it is the first image of its entry. Its storing counts as a use, so this read need not.
+    let isFirst: Bool
 }
 
 extension AvatarImage: ReadResult {

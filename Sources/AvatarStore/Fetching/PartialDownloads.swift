@@ -25,11 +25,6 @@ struct PartialDownloads: Sendable {
     /// Receives the errors of keeping one, which fail no fetch.
     let logger: Logger
 
-    /// Whether there is a partial download of the image of `target`, which `find` may find too old.
-    ///
-    /// - Throws: an error of the index.
-    func exist(for target: FetchTarget) throws -> Bool { try index.partialDownload(of: target.key) != nil }
-
     /// The partial download of the image of `target`; `nil` if the whole image has to be requested.
     ///
     /// A partial download that cannot be resumed is dropped.

@@ -140,6 +140,27 @@ import Testing
         }
     }
 
+    @Test func aTransactionReadsAHostOnceAndSeesItsOwnChanges() throws {
+        try withIndex { index in
+            let host = "example.com:443"
+            let paused = HostHealth(
+                failures: 1,
+                failure: .timeout,
+                restsUntil: nil,
+                blockedUntil: Timestamp(milliseconds: 9_000_000_000)
+            )
+            try index.write { transaction in
+                _ = try transaction.storeID(orNew: String(repeating: "0", count: 32))
+                _ = try transaction.noteClock(Timestamp(milliseconds: 8_000_000_000), tolerance: 60, longestBlock: 60)
+                try transaction.updateHealth(of: host) { $0 = paused }
+                try transaction.updateHealth(of: host) { #expect($0 == paused) }
+                // A pause of a clock that ran ahead ends, for later changes of the transaction too.
+                _ = try transaction.noteClock(Timestamp(milliseconds: 1000), tolerance: 60, longestBlock: 60)
+                try transaction.updateHealth(of: host) { #expect($0.blockedUntil == Timestamp(milliseconds: 0)) }
+            }
+        }
+    }
+
     @Test func howAHostAnswersIsKept() throws {
         try withIndex { index in
             let failing = HostHealth(

@@ -64,22 +64,35 @@ import AvatarReports
 
     @Test func anEntryIsUnchangedUntilItIsRequestedOrGetsAnotherFile() throws {
         try withIndex { index in
-            #expect(try index.isUnchanged(nil, for: Self.key))
+            func isUnchanged(_ seen: AvatarEntry?) throws -> Bool {
+                try index.fetchBasis(of: seen, for: Self.key, host: nil).isUnchanged
+            }
+            #expect(try isUnchanged(nil))
             let id = try index.write { try $0.add(Self.key.rawValue) }
-            #expect(try !index.isUnchanged(nil, for: Self.key))
+            #expect(try !isUnchanged(nil))
             let added = try index.entry(for: Self.key)
-            #expect(try index.isUnchanged(added, for: Self.key))
+            #expect(try isUnchanged(added))
 
             try index.write { try $0.setValidation(Self.fullValidation, of: id) }
-            #expect(try !index.isUnchanged(added, for: Self.key))
+            #expect(try !isUnchanged(added))
             let requested = try index.entry(for: Self.key)
-            #expect(try index.isUnchanged(requested, for: Self.key))
+            #expect(try isUnchanged(requested))
 
             try index.write { try $0.setFile($0.addFile(1), storageClass: .caches, of: id) }
-            #expect(try !index.isUnchanged(requested, for: Self.key))
+            #expect(try !isUnchanged(requested))
             let stored = try index.entry(for: Self.key)
-            #expect(try index.isUnchanged(stored, for: Self.key))
+            #expect(try isUnchanged(stored))
 
+            try index.write { try $0.removeEntry(id: id) }
+            #expect(try !isUnchanged(stored))
+            #expect(try isUnchanged(nil))
+        }
+    }
+
+    @Test func theBasisOfAFetchTellsOfAnInterruptedDownloadWithAndWithoutAnEntry() throws {
+        try withIndex { index in
+            func isPartial() throws -> Bool { try index.fetchBasis(of: nil, for: Self.key, host: nil).isPartial }
+            #expect(try !isPartial())
             let part = PartialRecord(
                 key: Self.key,
                 storageClass: .caches,
@@ -91,7 +104,25 @@ import AvatarReports
                 updated: Timestamp(milliseconds: 1)
             )
             try index.write { try $0.keepPartial(part) }
-            #expect(try !index.isUnchanged(stored, for: Self.key))
+            #expect(try isPartial())
+            try index.write { _ = try $0.add(Self.key.rawValue) }
+            #expect(try isPartial())
+        }
+    }
+
+    @Test func theBasisOfAFetchHasTheHealthOfTheHost() throws {
+        try withIndex { index in
+            let host = "example.com:443"
+            #expect(try index.fetchBasis(of: nil, for: Self.key, host: host).health == HostHealth())
+            let failing = HostHealth(
+                failures: 6,
+                failure: .timeout,
+                restsUntil: Timestamp(milliseconds: 9000),
+                blockedUntil: Timestamp(milliseconds: 5000)
+            )
+            try index.write { transaction in try transaction.updateHealth(of: host) { $0 = failing } }
+            #expect(try index.fetchBasis(of: nil, for: Self.key, host: host).health == failing)
+            #expect(try index.fetchBasis(of: nil, for: Self.key, host: nil).health == HostHealth())
         }
     }
 

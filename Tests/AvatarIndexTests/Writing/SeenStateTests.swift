@@ -35,6 +35,34 @@ import Testing
         }
     }
 
+    /// Whether any image is ignored is read once for both steps of publishing.
+    @Test func anImageThatAnotherConnectionIgnoresInBetweenIsSeen() throws {
+        try withIndex { index in
+            let digest = FileRecord.sampleDigest(1)
+            let moment = try index.write { transaction in
+                #expect(try !transaction.isIgnored(digest))
+                #expect(try !transaction.hasPartials())
+                return try transaction.moment()
+            }
+            try index.write { transaction in
+                let follows = try transaction.follows(moment)
+                #expect(follows)
+                #expect(transaction.memory.rareRows?.ignoresImages == false, "it need not be read again")
+            }
+
+            let other = try index.write { transaction in
+                #expect(try !transaction.isIgnored(digest))
+                return try transaction.moment()
+            }
+            let hex = digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+            try PlainSQL.run("INSERT INTO ignored_picture VALUES (x'\(hex)', 0, 1)", in: index.path)
+            try index.write { transaction in
+                let (follows, isIgnored) = try (transaction.follows(other), transaction.isIgnored(digest))
+                #expect(!follows && isIgnored)
+            }
+        }
+    }
+
     @Test func aRollBackInBetweenIsAnotherTransaction() throws {
         struct Undone: Error {}
         try withIndex { index in

@@ -335,7 +335,7 @@ extension StoreWriter {
                 guard let result = results[number], result.file != nil, !result.keepsOther else { continue }
                 results[number]?.hit = try transaction.hit(for: change.key)
             }
-            return (results, surplus, try transaction.total(of: .caches).bytes)
+            return (results, surplus, try transaction.publishedBytes(of: .caches))
         }
     }
 }

@@ -76,6 +76,9 @@ static const struct avatar_migration migrations[] = {
     {"0024_due_time_of_host", (const char[]){
 #embed "../../Migrations/0024_due_time_of_host.sql" suffix(, 0)
     }},
+    {"0025_fewer_writes", (const char[]){
+#embed "../../Migrations/0025_fewer_writes.sql" suffix(, 0)
+    }},
 };
 
 const struct avatar_migration *avatar_migration(size_t index) {

@@ -34,7 +34,7 @@ import Testing
             (["trim", "--budget", "0"], ["evicting: "]),
             (["backup", "new"], ["copying the index: …", "copying files: 1 of 13 files", "waiting for the disk"]),
             (["restore", "copy", "--store", "other"], ["copying the index: …", "copying files: 1 of 13 files"]),
-            (["migrate", "--store", "other"], ["migrating: 0 of ", "migrating: 24 of 24 steps in "]),
+            (["migrate", "--store", "other"], ["migrating: 0 of ", "migrating: 25 of 25 steps in "]),
             (["compact"], ["compacting: "]),
             (["export", "out"], ["exporting: 13 of 13 files in "]),
             (["import", "folder"], ["importing: 2 of 2 files in "]),

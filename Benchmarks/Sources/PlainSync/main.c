@@ -140,11 +140,10 @@ static void *commit_batches(void *unused) {
     sqlite3_stmt *begin = prepare("BEGIN IMMEDIATE"), *commit = prepare("COMMIT");
     sqlite3_stmt *known_image = prepare("SELECT id, file_id FROM avatar WHERE key = ?");
     sqlite3_stmt *known_file = prepare("SELECT id FROM file WHERE storage_class = 0 AND sha256 = ?");
-    sqlite3_stmt *add_pending = prepare("INSERT INTO pending_batch (holder, files) VALUES ('plain', ?)");
+    sqlite3_stmt *add_pending =
+        prepare("INSERT INTO pending_batch (id, holder, files) VALUES (random() & 0x3FFFFFFFFFFFFFFF, 'plain', ?)");
     sqlite3_stmt *drop_pending = prepare("DELETE FROM pending_batch WHERE id = ?");
-    sqlite3_stmt *add_to_totals = prepare(
-        "UPDATE total SET files = files + ?, bytes = bytes + ?, pending_files = pending_files + ?, "
-        "pending_bytes = pending_bytes + ? WHERE storage_class = 0");
+    sqlite3_stmt *add_to_totals = prepare("UPDATE total SET files = files + ?, bytes = bytes + ? WHERE storage_class = 0");
     sqlite3_stmt *add_host = prepare("INSERT INTO host (id, name) VALUES (1, 'plain')");
     sqlite3_stmt *add_file = prepare(
         "INSERT INTO file (storage_class, sha256, path, size_bytes, media_type, width, height, last_access_us) "
@@ -176,7 +175,6 @@ static void *commit_batches(void *unused) {
         }
         strcpy(names + length, "]");
         sqlite3_int64 pending = run(add_pending, "t", names), files = count, none = 0;
-        run(add_to_totals, "iiii", none, none, files, bytes);
         run(commit, "");
         for (int i = 0; i < count; i++) write_file(images[i]);
         sqlite3_int64 now = milliseconds();
@@ -200,7 +198,7 @@ static void *commit_batches(void *unused) {
         }
         run(drop_pending, "i", pending);
         run(set_sequence, "i", sequence);
-        run(add_to_totals, "iiii", files, bytes, -files, -bytes);
+        run(add_to_totals, "ii", files, bytes);
         run(commit, "");
         for (int i = 0; i < count; i++) {
             free(images[i]->bytes);

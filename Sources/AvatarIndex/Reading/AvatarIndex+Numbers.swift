@@ -91,7 +91,7 @@ extension IndexTransaction {
             try restartFeed(at: time)
         }
         try repairAccesses()
-        try run(KeepsHits("INSERT OR IGNORE INTO total SELECT column1, 0, 0, 0, 0 FROM (VALUES (0), (1))"))
+        try run(KeepsHits("INSERT OR IGNORE INTO total SELECT column1, 0, 0 FROM (VALUES (0), (1))"))
         for storageClass in StorageClass.allCases { try recountTotal(of: storageClass) }
     }
 }

@@ -80,8 +80,8 @@ extension AvatarIndex {
         }
     }
 
-    /// Whether the totals kept for `storageClass` equal the sums over its files and pending files, and the order of
-    /// eviction has its files with their sizes.
+    /// Whether the totals kept for `storageClass` equal the sums over its files, and the order of eviction has its files with
+    /// their sizes.
     ///
     /// One statement, so a write of another process in between is not taken for a fault.
     package func isTotalRight(of storageClass: StorageClass) throws -> Bool {
@@ -155,11 +155,9 @@ extension AvatarIndex {
 
     /// One statement, hence one state of the index.
     private static let totalCheckSQL = """
-        SELECT (files, bytes, pending_files, pending_bytes) = (
+        SELECT (files, bytes) = (
             (SELECT count(*) FROM file WHERE file.storage_class = total.storage_class),
-            (SELECT coalesce(sum(size_bytes), 0) FROM file WHERE file.storage_class = total.storage_class),
-            (SELECT count(*) FROM pending WHERE pending.storage_class = total.storage_class),
-            (SELECT \(IndexNumber.pendingSum) FROM pending WHERE pending.storage_class = total.storage_class)
+            (SELECT coalesce(sum(size_bytes), 0) FROM file WHERE file.storage_class = total.storage_class)
         )
         AND files = (SELECT count(*) FROM access WHERE access.storage_class = total.storage_class)
         AND NOT EXISTS (

@@ -79,8 +79,8 @@ struct NumberColumn {
         columns("host", "is_multiplexed", IndexNumber.flag, .set("0")),
         // The totals are counted again.
         columns("total", "storage_class", IndexNumber.flag, .delete),
-        columns("total", "files pending_files", IndexNumber.count, .set("0")),
-        columns("total", "bytes pending_bytes", IndexNumber.sum, .set("0")),
+        columns("total", "files", IndexNumber.count, .set("0")),
+        columns("total", "bytes", IndexNumber.sum, .set("0")),
         columns("pending_file", "storage_class", IndexNumber.flag, .delete),
         columns("pending_file", "size_bytes", IndexNumber.bytes, .delete),
         columns("pending_batch", "id", IndexNumber.id, .delete),
@@ -142,7 +142,6 @@ struct NumberColumn {
                 CASE name
                     WHEN 'file' THEN (SELECT coalesce(max(id), 0) FROM file)
                     WHEN 'avatar' THEN (SELECT coalesce(max(id), 0) FROM avatar)
-                    WHEN 'pending_batch' THEN (SELECT coalesce(max(id), 0) FROM pending_batch)
                     WHEN 'tier_upload' THEN (SELECT coalesce(max(id), 0) FROM tier_upload)
                     ELSE 0
                 END

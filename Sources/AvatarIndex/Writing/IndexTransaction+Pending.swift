@@ -9,27 +9,14 @@ package struct PendingBatch: Sendable {
     package let files: [PendingFile]
     /// The number of files in the row that no process of a store can have named. They are not in `files`.
     package let foreignCount: Int
-    /// The part of each class in the totals, foreign files included.
-    fileprivate let totals: [StorageClass: (count: Int, bytes: Int)]
-
-    fileprivate init(id: Int64, files: [PendingFile], foreignCount: Int = 0, counting counted: [PendingFile]) {
+    fileprivate init(id: Int64, files: [PendingFile], foreignCount: Int = 0) {
         (self.id, self.files, self.foreignCount) = (id, files, foreignCount)
-        totals = counted.reduce(into: [:]) { totals, file in
-            totals[file.storageClass, default: (0, 0)].count += 1
-            totals[file.storageClass, default: (0, 0)].bytes += file.sizeBytes
-        }
-    }
-
-    private init(_ batch: PendingBatch, keeping files: [PendingFile]) {
-        id = batch.id
-        self.files = files
-        foreignCount = batch.foreignCount + batch.files.count - files.count
-        totals = batch.totals
     }
 
     /// The same row with only those files that satisfy `isOwn`. The others are foreign: they go with the row.
     package func filter(_ isOwn: (PendingFile) throws -> Bool) rethrows -> PendingBatch {
-        PendingBatch(self, keeping: try files.filter(isOwn))
+        let own = try files.filter(isOwn)
+        return PendingBatch(id: id, files: own, foreignCount: foreignCount + files.count - own.count)
     }
 }
 
@@ -45,16 +32,14 @@ extension IndexTransaction {
     /// Names `file` as one that may exist from now on.
     package func addPending(_ file: PendingFile) throws {
         try run(KeepsHits(Self.addPendingSQL), file.values)
-        totals.addPending(file.storageClass, bytes: file.sizeBytes)
     }
 
     /// Records that `file`, which has a row of its own, is published, or gone from the disk.
     package func dropPending(_ file: PendingFile) throws {
-        let dropped = try rows(
-            "DELETE FROM pending_file WHERE storage_class = ? AND path = ? RETURNING size_bytes",
+        try run(
+            KeepsHits("DELETE FROM pending_file WHERE storage_class = ? AND path = ?"),
             [file.storageClass.code, file.path]
-        ) { $0.bytes("size_bytes") }
-        for bytes in dropped { totals.dropPending(file.storageClass, bytes: bytes) }
+        )
     }
 
     // MARK: Batches
@@ -65,11 +50,11 @@ extension IndexTransaction {
     package func addPending(_ files: [PendingFile], of holder: String) throws -> PendingBatch? {
         guard !files.isEmpty else { return nil }
         try run(
-            KeepsHits("INSERT INTO pending_batch (holder, files) VALUES (?, ?)"),
+            // Within `IndexNumber.id`.
+            KeepsHits("INSERT INTO pending_batch (id, holder, files) VALUES (random() & 0x3FFFFFFFFFFFFFFF, ?, ?)"),
             [holder, PendingBatch.encode(files)]
         )
-        for file in files { totals.addPending(file.storageClass, bytes: file.sizeBytes) }
-        return PendingBatch(id: lastInsertedRowID, files: files, counting: files)
+        return PendingBatch(id: lastInsertedRowID, files: files)
     }
 
     /// Drops the row of a batch, if it exists. Each of its files must be published by now or be gone from the disk,
@@ -77,13 +62,9 @@ extension IndexTransaction {
     package func dropPending(_ batch: PendingBatch, leaving rest: [PendingFile] = []) throws {
         try run(KeepsHits("DELETE FROM pending_batch WHERE id = ?"), [batch.id])
         guard changedRowCount > 0 else { return }
-        for (storageClass, sum) in batch.totals {
-            totals.dropPending(storageClass, count: sum.count, bytes: sum.bytes)
-        }
         for file in rest {
             // A row that came with an index from elsewhere may name a file twice.
             try run(KeepsHits(Self.addPendingSQL + " ON CONFLICT DO NOTHING"), file.values)
-            if changedRowCount > 0 { totals.addPending(file.storageClass, bytes: file.sizeBytes) }
         }
     }
 
@@ -94,15 +75,14 @@ extension IndexTransaction {
         let ids = try rows("SELECT id FROM pending_batch WHERE holder = ?", [holder]) { $0.integer("id") }
         return try ids.map { id in
             let named = try rows("SELECT \(PendingFile.columns) FROM pending WHERE batch_id = ?", [id]) { row in
-                // A size that no file has counts as none, as in a recount (`IndexNumber.pendingSum`).
                 let size = row.integer("size_bytes")
                 let bytes = IndexNumber.bytes.contains(size) ? Int(size) : 0
-                return (code: row.integer("storage_class"), file: PendingFile(row, bytes: bytes))
+                let file = PendingFile(row, bytes: bytes)
+                let isOwn = row.integer("storage_class") == file.storageClass.code && !file.path.isEmpty && bytes > 0
+                return isOwn ? file : nil
             }
-            // A recount of the totals finds the files by the code in the row.
-            let counted = named.filter { $0.code == $0.file.storageClass.code }.map(\.file)
-            let files = counted.filter { !$0.path.isEmpty && $0.sizeBytes > 0 }
-            return PendingBatch(id: id, files: files, foreignCount: named.count - files.count, counting: counted)
+            let files = named.compactMap(\.self)
+            return PendingBatch(id: id, files: files, foreignCount: named.count - files.count)
         }
     }
 
@@ -115,28 +95,8 @@ extension IndexTransaction {
 
     /// Deletes all pending rows of `holder`, and leaves the files as they are.
     package func dropPending(of holder: String) throws {
-        for storageClass in StorageClass.allCases {
-            try dropPendingTotals(of: storageClass, where: "holder = ?", [holder])
-        }
         try run(KeepsHits("DELETE FROM pending_file WHERE holder = ?"), [holder])
         try run(KeepsHits("DELETE FROM pending_batch WHERE holder = ?"), [holder])
-    }
-
-    /// Takes the pending files of `storageClass` that match `condition` from the totals, before they are deleted. The
-    /// sums are those of a recount, also for rows of another program.
-    private func dropPendingTotals(
-        of storageClass: StorageClass,
-        where condition: String,
-        _ values: [any Bindable]
-    ) throws {
-        let sum = try firstRow(
-            """
-            SELECT count(*) AS files, \(IndexNumber.pendingSum) AS bytes FROM pending
-            WHERE \(condition) AND storage_class = ?
-            """,
-            values + [storageClass.code]
-        ) { (count: $0.count("files"), bytes: $0.sum("bytes")) }
-        if let sum { totals.dropPending(storageClass, count: sum.count, bytes: sum.bytes) }
     }
 }
 

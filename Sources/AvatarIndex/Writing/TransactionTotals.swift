@@ -2,11 +2,17 @@ package import AvatarCore
 
 /// The changes of one transaction to the totals. They are added up in memory and written once, at its end.
 final class TransactionTotals {
-    private var caches = ClassTotal.zero
-    private var documents = ClassTotal.zero
+    /// Files that were published, less those that are published no longer.
+    struct Change: Equatable {
+        var files = 0
+        var bytes = 0
+    }
+
+    private var caches = Change()
+    private var documents = Change()
 
     /// The change of `storageClass` that is not written yet.
-    subscript(storageClass: StorageClass) -> ClassTotal {
+    subscript(storageClass: StorageClass) -> Change {
         get {
             switch storageClass {
             case .caches: caches
@@ -32,40 +38,25 @@ final class TransactionTotals {
         self[storageClass].files -= count
         self[storageClass].bytes -= bytes
     }
-
-    /// Records that files are pending.
-    func addPending(_ storageClass: StorageClass, count: Int = 1, bytes: Int) {
-        self[storageClass].pendingFiles += count
-        self[storageClass].pendingBytes += bytes
-    }
-
-    /// Records that files are pending no longer.
-    func dropPending(_ storageClass: StorageClass, count: Int = 1, bytes: Int) {
-        addPending(storageClass, count: -count, bytes: -bytes)
-    }
-}
-
-extension ClassTotal {
-    /// The totals of a class without files.
-    static let zero = ClassTotal(files: 0, bytes: 0, pendingFiles: 0, pendingBytes: 0)
-
-    /// The sum of both.
-    static func + (left: ClassTotal, right: ClassTotal) -> ClassTotal {
-        ClassTotal(
-            files: left.files + right.files,
-            bytes: left.bytes + right.bytes,
-            pendingFiles: left.pendingFiles + right.pendingFiles,
-            pendingBytes: left.pendingBytes + right.pendingBytes
-        )
-    }
 }
 
 extension IndexTransaction {
-    /// The totals of `storageClass` with the changes of this transaction: one row, whatever the number of files.
+    /// The totals of `storageClass` with the changes of this transaction: one row, whatever the number of published files.
     package func total(of storageClass: StorageClass) throws -> ClassTotal {
-        let total = try firstRow(ClassTotal.sql, [storageClass.code]) { ClassTotal($0) }
-        guard let total else { throw AvatarStoreError.lostTotals }
-        return total + totals[storageClass]
+        let found = try firstRow(ClassTotal.sql, [storageClass.code]) { ClassTotal($0) }
+        guard var total = found else { throw AvatarStoreError.lostTotals }
+        total.files += totals[storageClass].files
+        total.bytes += totals[storageClass].bytes
+        return total
+    }
+
+    /// The bytes of the published files of `storageClass` with the changes of this transaction.
+    package func publishedBytes(of storageClass: StorageClass) throws -> Int {
+        let found = try firstRow("SELECT bytes FROM total WHERE storage_class = ?", [storageClass.code]) {
+            $0.sum("bytes")
+        }
+        guard let bytes = found else { throw AvatarStoreError.lostTotals }
+        return bytes + totals[storageClass].bytes
     }
 
     /// Writes the changes of this transaction to the totals. Called at its end.
@@ -74,20 +65,18 @@ extension IndexTransaction {
     func writeTotals() throws {
         for storageClass in StorageClass.allCases {
             let change = totals[storageClass]
-            guard change != .zero else { continue }
+            guard change != TransactionTotals.Change() else { continue }
             try run(
                 KeepsHits(
                     """
-                    UPDATE total SET files = files + ?1, bytes = bytes + ?2, pending_files = pending_files + ?3,
-                        pending_bytes = pending_bytes + ?4
-                    WHERE storage_class = ?5 AND files + ?1 >= 0 AND bytes + ?2 >= 0 AND pending_files + ?3 >= 0
-                        AND pending_bytes + ?4 >= 0
+                    UPDATE total SET files = files + ?1, bytes = bytes + ?2
+                    WHERE storage_class = ?3 AND files + ?1 >= 0 AND bytes + ?2 >= 0
                     """
                 ),
-                [change.files, change.bytes, change.pendingFiles, change.pendingBytes, storageClass.code]
+                [change.files, change.bytes, storageClass.code]
             )
             if changedRowCount == 0 { try recountTotal(of: storageClass) }
-            totals[storageClass] = .zero
+            totals[storageClass] = TransactionTotals.Change()
         }
     }
 
@@ -98,13 +87,8 @@ extension IndexTransaction {
         try run(
             KeepsHits(
                 """
-                UPDATE total SET (files, bytes, pending_files, pending_bytes) = (
-                    SELECT published.files, published.bytes, unpublished.files, unpublished.bytes
-                    FROM
-                        (SELECT count(*) AS files, coalesce(sum(size_bytes), 0) AS bytes
-                         FROM file WHERE storage_class = ?1) AS published,
-                        (SELECT count(*) AS files, \(IndexNumber.pendingSum) AS bytes
-                         FROM pending WHERE storage_class = ?1) AS unpublished
+                UPDATE total SET (files, bytes) = (
+                    SELECT count(*), coalesce(sum(size_bytes), 0) FROM file WHERE storage_class = ?1
                 )
                 WHERE storage_class = ?1
                 """
@@ -112,6 +96,6 @@ extension IndexTransaction {
             [storageClass.code]
         )
         // The sums include the changes of this transaction.
-        totals[storageClass] = .zero
+        totals[storageClass] = TransactionTotals.Change()
     }
 }

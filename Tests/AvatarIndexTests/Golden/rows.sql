@@ -41,8 +41,6 @@ INSERT INTO pending_batch (holder, files) VALUES
 -- The program writes the totals at the end of each transaction.
 UPDATE total SET (files, bytes) = (
     SELECT count(*), sum(size_bytes) FROM file WHERE file.storage_class = total.storage_class);
-UPDATE total SET (pending_files, pending_bytes) = (
-    SELECT count(*), sum(size_bytes) FROM pending WHERE pending.storage_class = total.storage_class);
 
 INSERT INTO avatar
     (id, key, source_url, host_id, storage_class, file_id, absence, etag, last_modified, response_fields, response_ms,

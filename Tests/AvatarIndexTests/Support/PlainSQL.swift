@@ -15,24 +15,14 @@ enum PlainSQL {
     /// Everything that makes up the schema, to the letter.
     static let schema = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
 
-    /// The rows that the table `total` must have.
-    static let recountedTotals = recountedTotals(pending: "pending")
+    /// The rows of the table `total`, in every version of the schema.
+    static let totals = "SELECT storage_class, files, bytes FROM total ORDER BY storage_class"
 
-    /// The same for any version of the schema.
-    static func recountedTotals(in database: Connection) throws -> String {
-        let hasView = try database.integer("SELECT 1 FROM sqlite_schema WHERE name = 'pending'") != nil
-        return recountedTotals(pending: hasView ? "pending" : "pending_file")
-    }
-
-    private static func recountedTotals(pending: String) -> String {
-        """
+    /// The rows that it must have.
+    static let recountedTotals = """
         SELECT storage_class,
             (SELECT count(*) FROM file WHERE file.storage_class = total.storage_class),
-            (SELECT coalesce(sum(size_bytes), 0) FROM file WHERE file.storage_class = total.storage_class),
-            (SELECT count(*) FROM \(pending) AS named WHERE named.storage_class = total.storage_class),
-            (SELECT coalesce(sum(size_bytes), 0) FROM \(pending) AS named
-                WHERE named.storage_class = total.storage_class)
+            (SELECT coalesce(sum(size_bytes), 0) FROM file WHERE file.storage_class = total.storage_class)
         FROM total ORDER BY storage_class
         """
-    }
 }

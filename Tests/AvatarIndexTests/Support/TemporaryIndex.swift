@@ -29,8 +29,8 @@ func expectSound(_ path: String, sourceLocation: SourceLocation = #_sourceLocati
     try Connection.using(path) { database in
         #expect(try database.lines("PRAGMA integrity_check") == ["ok"], sourceLocation: sourceLocation)
         #expect(try database.lines("PRAGMA foreign_key_check") == [], sourceLocation: sourceLocation)
-        let totals = try database.lines("SELECT * FROM total ORDER BY storage_class")
-        #expect(try database.lines(PlainSQL.recountedTotals(in: database)) == totals, sourceLocation: sourceLocation)
+        let totals = try database.lines(PlainSQL.totals)
+        #expect(try database.lines(PlainSQL.recountedTotals) == totals, sourceLocation: sourceLocation)
     }
 }
 

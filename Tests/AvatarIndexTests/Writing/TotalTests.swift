@@ -83,7 +83,7 @@ import Testing
                 }
                 let totals = try index.readers.read { connection in
                     try (
-                        connection.connection.lines("SELECT * FROM total ORDER BY storage_class"),
+                        connection.connection.lines(PlainSQL.totals),
                         connection.connection.lines(PlainSQL.recountedTotals)
                     )
                 }

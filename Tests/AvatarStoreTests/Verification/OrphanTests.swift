@@ -130,10 +130,7 @@ struct OrphanTests {
             ).dropLast(5)
             let path = "ab/cdef01-0123456789abcdef.png"
             try fixture.changeIndex(
-                """
-                INSERT INTO pending_file VALUES (0, '\(path)', 4000, '\(holder)');
-                UPDATE total SET pending_files = 1, pending_bytes = 4000 WHERE storage_class = 0;
-                """
+                "INSERT INTO pending_file VALUES (0, '\(path)', 4000, '\(holder)')"
             )
             try fixture.write(face, to: fixture.path(in: .caches, path))
 

@@ -30,8 +30,6 @@ struct IndexSnapshot {
     struct Total: Equatable {
         var files = 0
         var bytes = 0
-        var pendingFiles = 0
-        var pendingBytes = 0
     }
 
     let files: [File]
@@ -85,15 +83,8 @@ struct IndexSnapshot {
                 waiting: row.text("waiting").split(separator: ",").map(String.init)
             )
         }
-        let totals = try connection.rows(
-            "SELECT storage_class, files, bytes, pending_files, pending_bytes FROM total"
-        ) { row in
-            let total = Total(
-                files: Int(row.integer("files")),
-                bytes: Int(row.integer("bytes")),
-                pendingFiles: Int(row.integer("pending_files")),
-                pendingBytes: Int(row.integer("pending_bytes"))
-            )
+        let totals = try connection.rows("SELECT storage_class, files, bytes FROM total") { row in
+            let total = Total(files: Int(row.integer("files")), bytes: Int(row.integer("bytes")))
             return (Self.storageClass(row.integer("storage_class")), total)
         }
         self.totals = Dictionary(uniqueKeysWithValues: totals)

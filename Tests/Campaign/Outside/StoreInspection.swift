@@ -55,13 +55,7 @@ struct StoreInspection {
     private mutating func checkTotals() {
         for storageClass in StorageClass.allCases {
             let files = index.files.filter { $0.storageClass == storageClass }
-            let pending = index.pending.filter { $0.key.hasPrefix(storageClass.rawValue) }
-            let counted = IndexSnapshot.Total(
-                files: files.count,
-                bytes: files.reduce(0) { $0 + $1.byteCount },
-                pendingFiles: pending.count,
-                pendingBytes: pending.values.reduce(0, +)
-            )
+            let counted = IndexSnapshot.Total(files: files.count, bytes: files.reduce(0) { $0 + $1.byteCount })
             let kept = index.totals[storageClass]
             if kept != counted {
                 add(.wrong, "the totals of \(storageClass) are \(String(describing: kept)), not \(counted)")

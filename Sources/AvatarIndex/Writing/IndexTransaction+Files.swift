@@ -91,7 +91,10 @@ extension IndexTransaction {
         )
         totals.addFile(file.storageClass, bytes: file.sizeBytes)
         memory.changedDigests.insert(sha256)
-        return lastInsertedRowID
+        var published = file
+        published.id = lastInsertedRowID
+        memory.insertedFiles[published.id] = published
+        return published.id
     }
 
     /// Publishes `file` in place of the file `damaged`, which was stored with the same digest. The entries that use the

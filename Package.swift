@@ -352,7 +352,7 @@ let package = Package(
         ),
         .testTarget(
             name: "SimulationTests",
-            dependencies: testing.and(["AvatarFoundation", "AvatarSQLite", "AvatarWriter", "Workload", logging]),
+            dependencies: testing.and(["AvatarFoundation", "AvatarWriter", "Workload", logging]),
             path: "Tests/Simulation"
         ),
         .testTarget(

@@ -25,14 +25,6 @@ package final class IndexHit: Sendable {
     /// The last use that was handed out to be written, in microseconds; 0 before the first. The recorder of uses sets it.
     package let writtenUse = Atomic<Int64>(0)
 
-    /// The hit for a new entry, which has no ThumbHash yet.
-    init(of key: AvatarKey, entryID: Int64, _ file: FileRecord, freshUntil: Timestamp?, isLowData: Bool) {
-        (self.key, self.entryID, self.file) = (key, entryID, file)
-        (self.freshUntil, self.isLowData) = (freshUntil, isLowData)
-        isURL = key.isURL
-        (originalID, thumbHash) = (nil, nil)
-    }
-
     /// The hit in a row of `sql`.
     ///
     /// - Parameter isRendition: whether the row comes from `AvatarIndex.renditionHitSQL`. Default: false.

@@ -62,7 +62,7 @@ extension IndexTransaction {
             guard isUntouched(seen.id) else { return try state(of: key) }
         } else {
             // An entry that was added past `insertEntry` may have any key.
-            guard memory.insertedEntries.count == insertedEntryCount, memory.insertedEntries[key] == nil
+            guard memory.insertedEntries.count == insertedEntryCount, !memory.insertedEntries.contains(key)
             else { return try state(of: key) }
         }
         return seen
@@ -95,7 +95,7 @@ extension IndexTransaction {
             [key.rawValue, sourceURL == key.rawValue ? nil : sourceURL, try host.map(hostID), storageClass.code]
         )
         let id = lastInsertedRowID
-        memory.insertedEntries[key] = (id, nil)
+        memory.insertedEntries.insert(key)
         news.beginNew(id, key: key.rawValue)
         return id
     }
@@ -115,7 +115,7 @@ extension IndexTransaction {
         if let source = image.source, let next = image.validation?.nextCheck {
             try lowerDueTime(ofHost: source.host, to: next)
         }
-        memory.insertedEntries[key] = (id, image)
+        memory.insertedEntries.insert(key)
         news.beginNew(id, key: key.rawValue, with: image.sha256)
         return id
     }
@@ -359,23 +359,8 @@ extension IndexTransaction {
     /// The file stored for `key` after this transaction, which must not change the entry any more; `nil` if no entry with a file
     /// has the key. The hit cache keeps it.
     package func hit(for key: AvatarKey) throws -> IndexHit? {
-        let found = try insertedHit(for: key) ?? firstRow(IndexHit.sql, [key.rawValue]) { IndexHit($0, of: key) }
-        guard let hit = found else { return nil }
+        guard let hit = try firstRow(IndexHit.sql, [key.rawValue], make: { IndexHit($0, of: key) }) else { return nil }
         memory.hits.append(hit)
         return hit
-    }
-
-    /// The hit for an entry that this transaction added with a new file, and has not changed since. Nothing is read.
-    private func insertedHit(for key: AvatarKey) -> IndexHit? {
-        guard let (id, image) = memory.insertedEntries[key], isUntouched(id), let image,
-            let file = memory.insertedFiles[image.fileID]
-        else { return nil }
-        return IndexHit(
-            of: key,
-            entryID: id,
-            file,
-            freshUntil: image.validation?.freshUntil,
-            isLowData: image.isLowData
-        )
     }
 }

@@ -91,10 +91,7 @@ extension IndexTransaction {
         )
         totals.addFile(file.storageClass, bytes: file.sizeBytes)
         memory.changedDigests.insert(sha256)
-        var published = file
-        published.id = lastInsertedRowID
-        memory.insertedFiles[published.id] = published
-        return published.id
+        return lastInsertedRowID
     }
 
     /// Publishes `file` in place of the file `damaged`, which was stored with the same digest. The entries that use the

@@ -29,7 +29,7 @@ extension IndexTransaction {
         let sha256 = try firstRow(Self.shownDigest, [id]) { $0.optionalBlob("sha256") } ?? nil
         try run(KeepsHits(Self.copy), [key.rawValue, url, id])
         let copy = lastInsertedRowID
-        memory.insertedEntries[key] = (copy, nil)
+        memory.insertedEntries.insert(key)
         news.beginNew(copy, key: key.rawValue, with: sha256)
         if try state(of: key)?.failure?.blame == .image { try run(KeepsHits(Self.withoutFailure), [copy]) }
         return copy

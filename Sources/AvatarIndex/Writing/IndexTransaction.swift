@@ -49,10 +49,8 @@ struct RareRows {
 final class TransactionMemory {
     /// The hosts, by name and port.
     var hosts: [String: KnownHost] = [:]
-    /// The entries that were added, by their keys: row id and image.
-    var insertedEntries: [AvatarKey: (id: Int64, image: EntryImage?)] = [:]
-    /// The files that were published, by their row ids.
-    var insertedFiles: [Int64: FileRecord] = [:]
+    /// The keys of the entries that were added.
+    var insertedEntries: Set<AvatarKey> = []
     /// The digests of the files that were published or removed.
     var changedDigests: Set<[UInt8]> = []
     /// The files of renditions that were removed from the index with their originals.

@@ -77,38 +77,6 @@ import Testing
         }
     }
 
-    @Test("the hit of a new entry is the one that its rows give, and that of an entry changed since too")
-    func hitOfANewEntry() throws {
-        try withUsedIndex { index, _, _ in
-            let keys = ["c", "d"].map { AvatarKey.stored("https://example.com/\($0).png") }
-            let added = try index.write { transaction in
-                for (number, key) in keys.enumerated() {
-                    let file = try transaction.addFile(3 + number)
-                    var image = EntryImage(
-                        fileID: file,
-                        sha256: FileRecord.sampleDigest(3 + number),
-                        storageClass: .caches
-                    )
-                    image.source = (key.rawValue, "example.com:443")
-                    image.isLowData = true
-                    image.validation = ValidationRecord()
-                    image.validation?.freshUntil = Timestamp(milliseconds: 123_456)
-                    _ = try transaction.insertEntry(key, image)
-                    if number == 1 { try transaction.setThumbHash([1, 2, 3, 4, 5], ofFile: file) }
-                }
-                return try keys.map { try transaction.hit(for: $0) }
-            }
-            for (key, hit) in zip(keys, added) {
-                let found = try #require(try index.hitInFile(for: key))
-                #expect(hit?.key == found.key && hit?.entryID == found.entryID && hit?.file == found.file)
-                #expect(hit?.freshUntil == found.freshUntil && hit?.isLowData == found.isLowData && found.isLowData)
-                #expect(hit?.thumbHash == found.thumbHash && hit?.isURL == found.isURL)
-                #expect(hit?.originalID == nil && found.originalID == nil)
-            }
-            #expect(added.last??.thumbHash == [1, 2, 3, 4, 5])
-        }
-    }
-
     @Test("a time of access makes nothing be forgotten")
     func touchesForgetNothing() throws {
         try withUsedIndex { index, _, _ in

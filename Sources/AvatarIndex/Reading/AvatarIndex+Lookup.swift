@@ -39,7 +39,7 @@ extension AvatarIndex {
     /// The query of `thumbHash(for:)`. Its parameter is the key.
     static let thumbHashSQL = "SELECT thumb_hash FROM avatar WHERE key = ?"
 
-    /// What a fetch of the image of `key` is based on, in one query.
+    /// The state of the index that a fetch of the image of `key` is based on, in one query.
     ///
     /// - Parameters:
     ///   - seen: the entry as it was seen before; `nil`: it did not exist.

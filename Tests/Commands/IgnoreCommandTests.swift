@@ -1,10 +1,8 @@
 import AvatarFiles
-import AvatarSQLite
 import AvatarStore
 import AvatarStoreTesting
 import Foundation
 import ProgramRunning
-import Synchronization
 import Testing
 
 /// `avatars shared` and `avatars ignore`.
@@ -127,36 +125,6 @@ import Testing
         }
     }
 
-    /// The program is killed while it removes the image from thousands of entries.
-    @Test(.timeLimit(.minutes(10))) func killLeavesWholeSteps_andTheNextCallContinues() async throws {
-        let count = TestMode.isThorough ? 20_000 : 2_000
-        try await withSilhouettes(count) { workplace, _ in
-            var kills = 0
-            for round in 0..<8 {
-                let before = try await ignored(in: workplace)
-                let status = try await killAfterItsFirstStep(["ignore", Self.digest], in: workplace)
-                if status == -SIGKILL { kills += 1 }
-
-                let taken = try await ignored(in: workplace)
-                #expect(taken > before || before == count, "round \(round)")
-                // The feed and the entries change together.
-                let changes = try await workplace.run("changes", "--json").objects
-                #expect(changes.count { $0.text("kind") == "removed" } == taken)
-                let verified = try await workplace.run("verify", "--json")
-                #expect(verified.status == 0, "\(verified.text)")
-                if taken == count { break }
-            }
-            #expect(kills > 0)
-
-            try await workplace.run("ignore", Self.digest).requireSuccess()
-
-            #expect(try await ignored(in: workplace) == count)
-            let stats = try await workplace.run("stats", "--json").object
-            #expect(stats.number("files") == 3 && stats.number("pendingBytes") == 0)
-            #expect(try await workplace.run("verify", "--json").object.number("checked") == 3)
-        }
-    }
-
     /// A sync in another process has fetched the images, and must not store them again.
     @Test(.timeLimit(.minutes(5))) func syncOfAnotherProcessDoesNotRestoreTheImage() async throws {
         try await withSilhouettes(300) { workplace, origin in
@@ -193,28 +161,5 @@ import Testing
         var configuration = AvatarStore.Configuration(directory: workplace.path("store"))
         configuration.access = .readOnly
         return try await AvatarStore.open(configuration)
-    }
-
-    /// Runs the program until the number of ignored entries changes, then kills it. Returns its exit status.
-    private func killAfterItsFirstStep(_ arguments: [String], in workplace: Workplace) async throws -> Int32 {
-        // Each step tells the feed of its changes. Counting the entries would take longer than the next steps.
-        let path = workplace.path("store") + "/index.sqlite"
-        let told = "SELECT sequence FROM change_feed"
-        let before = try Connection(path: path, access: .readOnly).integer(told)
-        let program = try await workplace.start(arguments)
-        let hasEnded = Mutex(false)
-        // On a thread of its own, because tasks may wait for longer than the program runs.
-        Thread.detachNewThread {
-            do {
-                let index = try Connection(path: path, access: .readOnly)
-                while try index.integer(told) == before, !hasEnded.withLock({ $0 }) { usleep(100) }
-            } catch {
-                Issue.record(error)
-            }
-            hasEnded.withLock { if !$0 { program.signal(SIGKILL) } }
-        }
-        let status = try await program.end().status
-        hasEnded.withLock { $0 = true }
-        return status
     }
 }

@@ -168,7 +168,7 @@ extension AvatarStore {
         return try read(second)
     }
 
-    /// The stored image, and its use recorded. The metrics do not count it.
+    /// The stored image. Its use is recorded, except that of a new image, whose storing is one. The metrics do not count it.
     ///
     /// - Parameter received: an image that was just stored for `key`: it is neither looked up nor read.
     func storedImage(for key: AvatarKey, _ received: ReceivedImage? = nil) throws -> AvatarImage? {

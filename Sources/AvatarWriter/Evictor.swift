@@ -232,7 +232,7 @@ package final class Evictor {
     /// Before files are evicted: finishes pending deletions, and brings the order of uses up to date.
     func prepareRoom() throws {
         try flushAccesses()
-        if try index.total(of: .caches).pendingFiles > 0 {
+        if try !index.pendingHolders().isEmpty {
             try pending.finishOwnLeftovers()
             try pending.finishDeadHolders()
         }

@@ -141,7 +141,8 @@ static void *commit_batches(void *unused) {
     sqlite3_stmt *known_image = prepare("SELECT id, file_id FROM avatar WHERE key = ?");
     sqlite3_stmt *known_file = prepare("SELECT id FROM file WHERE storage_class = 0 AND sha256 = ?");
     sqlite3_stmt *add_pending =
-        prepare("INSERT INTO pending_batch (id, holder, files) VALUES (random() & 0x3FFFFFFFFFFFFFFF, 'plain', ?)");
+        prepare("INSERT INTO pending_batch (id, holder, files, caches_bytes) "
+                "VALUES (random() & 0x3FFFFFFFFFFFFFFF, 'plain', ?, ?)");
     sqlite3_stmt *drop_pending = prepare("DELETE FROM pending_batch WHERE id = ?");
     sqlite3_stmt *add_to_totals = prepare("UPDATE total SET files = files + ?, bytes = bytes + ? WHERE storage_class = 0");
     sqlite3_stmt *add_host = prepare("INSERT INTO host (id, name) VALUES (1, 'plain')");
@@ -174,7 +175,7 @@ static void *commit_batches(void *unused) {
             length += sprintf(names + length, "%c[0,\"%s\",%zu]", i ? ',' : '[', images[i]->path, images[i]->size);
         }
         strcpy(names + length, "]");
-        sqlite3_int64 pending = run(add_pending, "t", names), files = count, none = 0;
+        sqlite3_int64 pending = run(add_pending, "ti", names, bytes), files = count, none = 0;
         run(commit, "");
         for (int i = 0; i < count; i++) write_file(images[i]);
         sqlite3_int64 now = milliseconds();

@@ -132,6 +132,10 @@ extension IndexTransaction {
         var avatar = row
         if let host = entry.host { avatar["host_id"] = .integer(try id(ofHost: host)) }
         try insert(avatar, into: "avatar")
+        try run(
+            KeepsHits("UPDATE host SET next_check_ms = ?1 WHERE id = ?2 AND next_check_ms > ?1"),
+            [avatar["next_check_ms"], avatar["host_id"]]
+        )
         for owner in entry.ownerRows { try insert(owner, into: "owner") }
     }
 

@@ -8,9 +8,9 @@ package struct IndexStatistics: Sendable {
     /// The number of entries.
     package var entries = 0
     /// The totals of `caches`, the purgeable class.
-    package var caches = ClassTotal(files: 0, bytes: 0, pendingFiles: 0, pendingBytes: 0)
+    package var caches = ClassTotal(files: 0, bytes: 0, pendingBytes: 0)
     /// The totals of `documents`, the durable class.
-    package var documents = ClassTotal(files: 0, bytes: 0, pendingFiles: 0, pendingBytes: 0)
+    package var documents = ClassTotal(files: 0, bytes: 0, pendingBytes: 0)
     /// The number of entries, by the state of `avatar_overview`.
     package var states: [AvatarState: Int] = [:]
     /// The number of hosts.
@@ -30,7 +30,7 @@ package struct IndexStatistics: Sendable {
 }
 
 extension AvatarIndex {
-    /// Counts of everything. Walks the entries once for their states; everything else is a row each.
+    /// Counts of everything. Walks the entries once for their states, and the times of use; all else is a row or a few.
     package func statistics() throws -> IndexStatistics {
         try readers.read { connection in
             try connection.snapshot {

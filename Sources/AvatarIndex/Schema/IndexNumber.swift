@@ -21,10 +21,10 @@ enum IndexNumber {
     /// Yes or no, and the two storage classes.
     static let flag: ClosedRange<Int64> = 0...1
 
-    /// The bytes of the files that some rows of `pending` name. Its view has whatever number a damaged batch names.
-    static let pendingSum = """
-        coalesce(sum(CASE WHEN size_bytes BETWEEN \(bytes.lowerBound) AND \(bytes.upperBound) THEN size_bytes ELSE 0 END), 0)
-        """
+    /// SQL: the sum of an expression over rows, without numbers outside `range`, so that it does not overflow.
+    static func sum(of expression: String, in range: ClosedRange<Int64>) -> String {
+        "coalesce(sum(\(expression)) FILTER (WHERE \(expression) BETWEEN \(range.lowerBound) AND \(range.upperBound)), 0)"
+    }
 }
 
 extension Row {

@@ -84,6 +84,7 @@ struct NumberColumn {
         columns("pending_file", "storage_class", IndexNumber.flag, .delete),
         columns("pending_file", "size_bytes", IndexNumber.bytes, .delete),
         columns("pending_batch", "id", IndexNumber.id, .delete),
+        columns("pending_batch", "caches_bytes documents_bytes", IndexNumber.sum, .delete),
         columns("partial_download", "storage_class", IndexNumber.flag, .delete),
         columns("partial_download", "size_bytes", IndexNumber.bytes, .delete),
         columns("partial_download", "total_bytes", 0...(.max), .delete),

@@ -269,8 +269,7 @@ package struct EntryImage: Sendable {
     fileprivate static let updateWithValidation = ChangesHits(
         "UPDATE avatar SET \(assignments), \(ValidationRecord.assignments) WHERE id = ?"
     )
-    /// FAIL: as for a new file (`insertFile`), SQLite need not be able to undo the statement and its trigger alone.
-    fileprivate static let update = ChangesHits("UPDATE OR FAIL avatar SET \(assignments) WHERE id = ?")
+    fileprivate static let update = ChangesHits("UPDATE avatar SET \(assignments) WHERE id = ?")
     private static let assignments = """
         storage_class = ?, file_id = ?, source_url = ?, host_id = ?, low_data_url = coalesce(?, low_data_url),
         is_low_data = ?, absence = NULL, absent_sha256 = NULL
@@ -289,7 +288,8 @@ extension ValidationRecord {
     fileprivate static let places = columnNames.map { _ in "?" }.joined(separator: ", ")
     /// The columns of `values`, for an update.
     fileprivate static let assignments = columnNames.map { $0 + " = ?" }.joined(separator: ", ")
-    fileprivate static let update = ChangesHits("UPDATE avatar SET \(assignments) WHERE id = ?")
+    /// FAIL: as for a new file (`insertFile`), SQLite need not be able to undo the statement and its trigger alone.
+    fileprivate static let update = ChangesHits("UPDATE OR FAIL avatar SET \(assignments) WHERE id = ?")
     /// The values of an entry that was never requested.
     fileprivate static var noValues: [any Bindable] { columnNames.dropLast().map { _ in Int64?.none } + [0] }
 

@@ -236,33 +236,6 @@ extension IndexTransaction {
     }
 }
 
-// MARK: Rows
-
-extension ClassTotal {
-    /// One row: the totals of the class with the number that is bound. Few rows name pending files, so these are added up. Mostly
-    /// there are none, and SQLite need not make a table for the view.
-    static let sql = """
-        SELECT files, bytes,
-            CASE WHEN \(anyPending) THEN (SELECT count(*) FROM pending WHERE storage_class = ?1) ELSE 0 END
-                AS pending_files,
-            CASE WHEN \(anyPending) THEN (SELECT \(IndexNumber.pendingSum) FROM pending WHERE storage_class = ?1) ELSE 0 END
-                AS pending_bytes
-        FROM total WHERE storage_class = ?1
-        """
-
-    private static let anyPending = "(EXISTS (SELECT 1 FROM pending_file) OR EXISTS (SELECT 1 FROM pending_batch))"
-
-    /// The totals in a row of `sql`.
-    init(_ row: borrowing Row) {
-        self.init(
-            files: row.count("files"),
-            bytes: row.sum("bytes"),
-            pendingFiles: row.count("pending_files"),
-            pendingBytes: row.sum("pending_bytes")
-        )
-    }
-}
-
 extension AvatarStoreError {
     /// The table of totals has no row for a class.
     static let lostTotals = AvatarStoreError(

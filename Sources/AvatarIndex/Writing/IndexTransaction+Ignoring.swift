@@ -11,7 +11,7 @@ extension IndexTransaction {
 
     /// Whether the image with the digest `sha256` is ignored.
     ///
-    /// Called for each image of a batch. Most stores ignore no image, so that is read once in a transaction.
+    /// Called for each image of a batch. Most stores ignore no image; whether this one does, a transaction knows (`rareRows`).
     package func isIgnored(_ sha256: [UInt8]) throws -> Bool {
         guard try rareRows().ignoresImages else { return false }
         return try hasRow("SELECT 1 FROM ignored_picture WHERE sha256 = ?", [sha256])

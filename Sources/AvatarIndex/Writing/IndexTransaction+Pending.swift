@@ -9,6 +9,7 @@ package struct PendingBatch: Sendable {
     package let files: [PendingFile]
     /// The number of files in the row that no process of a store can have named. They are not in `files`.
     package let foreignCount: Int
+
     fileprivate init(id: Int64, files: [PendingFile], foreignCount: Int = 0) {
         (self.id, self.files, self.foreignCount) = (id, files, foreignCount)
     }
@@ -49,10 +50,18 @@ extension IndexTransaction {
     /// - Returns: the row; `nil` without files.
     package func addPending(_ files: [PendingFile], of holder: String) throws -> PendingBatch? {
         guard !files.isEmpty else { return nil }
+        func bytes(_ storageClass: StorageClass) -> Int {
+            files.reduce(0) { $1.storageClass == storageClass ? $0 + $1.sizeBytes : $0 }
+        }
         try run(
-            // Within `IndexNumber.id`.
-            KeepsHits("INSERT INTO pending_batch (id, holder, files) VALUES (random() & 0x3FFFFFFFFFFFFFFF, ?, ?)"),
-            [holder, PendingBatch.encode(files)]
+            // The id is within `IndexNumber.id`.
+            KeepsHits(
+                """
+                INSERT INTO pending_batch (id, holder, files, caches_bytes, documents_bytes)
+                VALUES (random() & 0x3FFFFFFFFFFFFFFF, ?, ?, ?, ?)
+                """
+            ),
+            [holder, PendingBatch.encode(files), bytes(.caches), bytes(.documents)]
         )
         return PendingBatch(id: lastInsertedRowID, files: files)
     }

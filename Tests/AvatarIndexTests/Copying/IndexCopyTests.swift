@@ -153,6 +153,30 @@ import AvatarReports
         }
     }
 
+    /// A host is asked only once it has entries due, so the copy's host must know of the earlier time.
+    @Test func carriedOverEntryIsDueInTheCopy() throws {
+        try withIndex { index in
+            let (early, late) = (AvatarKey(stored: "https://example.com/1"), AvatarKey(stored: "https://example.com/2"))
+            try index.write { transaction in
+                try transaction.add(early.rawValue, dueAt: 100)
+                try transaction.add(late.rawValue, dueAt: 500)
+            }
+            let copy = try index.copy(to: index.path + ".copy", fileMode: 0o600)
+            try copy.write { transaction in
+                try transaction.settle(early, as: .nothing)
+                try transaction.refreshDueTimes(ofHostsDueAt: Timestamp(milliseconds: 1000))
+            }
+            let due = "SELECT next_check_ms FROM host"
+            #expect(try PlainSQL.rows(due, in: index.path + ".copy") == ["500"])
+
+            let entry = try #require(try index.wholeEntry(for: early))
+            try copy.write { try $0.settle(early, as: .entry(entry)) }
+
+            #expect(try PlainSQL.rows(due, in: index.path + ".copy") == ["100"])
+            try copy.close()
+        }
+    }
+
     @Test func anEntryIsCarriedOverWhole() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/index.sqlite"

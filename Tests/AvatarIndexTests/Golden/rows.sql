@@ -35,8 +35,8 @@ INSERT INTO pending_file (storage_class, path, size_bytes, holder) VALUES
     (0, '41/424344-00000000000000b2.gif', 70, 'ddccbbaa33221100'),
     (1, '41/424344-00000000000000b3.png', 7, 'ddccbbaa33221100');
 
-INSERT INTO pending_batch (holder, files) VALUES
-    ('ddccbbaa33221100', '[[0,"41/424344-00000000000000b4.png",40],[1,"41/424344-00000000000000b5.webp",5]]');
+INSERT INTO pending_batch (holder, files, caches_bytes, documents_bytes) VALUES
+    ('ddccbbaa33221100', '[[0,"41/424344-00000000000000b4.png",40],[1,"41/424344-00000000000000b5.webp",5]]', 40, 5);
 
 -- The program writes the totals at the end of each transaction.
 UPDATE total SET (files, bytes) = (

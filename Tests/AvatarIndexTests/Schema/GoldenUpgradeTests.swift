@@ -84,6 +84,33 @@ import Testing
         }
     }
 
+    /// Another program, such as the shell of SQLite, may have left rows that this one would not.
+    @Test func rowsOfAnotherProgramDoNotStopTheUpgrade() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/upgraded.sqlite"
+            try GoldenIndex(version: 24).load(into: path)
+            let changes = "SELECT sequence FROM content_change ORDER BY sequence"
+            let before = try PlainSQL.rows(changes, in: path)
+            try PlainSQL.run(
+                """
+                PRAGMA foreign_keys = OFF;
+                PRAGMA ignore_check_constraints = ON;
+                DELETE FROM content_change WHERE sequence = (SELECT min(sequence) FROM content_change_owner);
+                UPDATE content_change SET kind = 'x' WHERE sequence = (SELECT max(sequence) FROM content_change);
+                INSERT INTO pending_batch (holder, files) VALUES ('me', 'no JSON'), ('', '[]'), ('me', '[[0,"cd/1.png",8]]');
+                """,
+                in: path
+            )
+
+            try AvatarIndex.open(path: path, fileMode: 0o600).close()
+
+            #expect(try PlainSQL.rows(changes, in: path).count == before.count - 2)
+            let sums = "SELECT holder, caches_bytes, documents_bytes FROM pending_batch ORDER BY holder"
+            #expect(try PlainSQL.rows(sums, in: path) == ["ddccbbaa33221100|40|5", "me|8|0"])
+            try expectSound(path)
+        }
+    }
+
     /// Makes the golden index of `version`, opens and closes it, and gives its path.
     private func upgrade(_ version: Int, in directory: String) throws -> String {
         let path = directory + "/upgraded.sqlite"

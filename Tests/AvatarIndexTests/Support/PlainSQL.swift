@@ -25,4 +25,16 @@ enum PlainSQL {
             (SELECT coalesce(sum(size_bytes), 0) FROM file WHERE file.storage_class = total.storage_class)
         FROM total ORDER BY storage_class
         """
+
+    /// The batches whose sums are not those of their files.
+    static let wrongBatches = """
+        SELECT id FROM pending_batch WHERE caches_bytes <> \(sum(of: 0)) OR documents_bytes <> \(sum(of: 1))
+        """
+
+    private static func sum(of storageClass: Int) -> String {
+        """
+        (SELECT coalesce(sum(size_bytes) FILTER (WHERE storage_class = \(storageClass)), 0)
+            FROM pending WHERE batch_id = pending_batch.id)
+        """
+    }
 }

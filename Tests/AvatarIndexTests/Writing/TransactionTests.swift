@@ -23,7 +23,7 @@ import Testing
             }
 
             #expect(try index.statistics().entries == 1)
-            #expect(try index.total(of: .caches) == ClassTotal(files: 0, bytes: 0, pendingFiles: 0, pendingBytes: 0))
+            #expect(try index.total(of: .caches) == ClassTotal(files: 0, bytes: 0, pendingBytes: 0))
         }
     }
 

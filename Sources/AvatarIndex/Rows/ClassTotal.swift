@@ -15,15 +15,15 @@ package struct ClassTotal: Hashable, Sendable {
 }
 
 extension ClassTotal {
-    /// One row: the totals of the class with the number that is bound. Few rows name pending files, so these are added up.
+    /// One row: the totals of the class with the number that is bound. Few rows name pending files, so these are added up,
+    /// with `total`, which does not overflow in a damaged index.
     static let sql = """
         SELECT files, bytes,
-            (SELECT \(IndexNumber.sum(of: "size_bytes", in: IndexNumber.bytes)) FROM pending_file WHERE storage_class = ?1)
-            + (SELECT \(IndexNumber.sum(of: batchBytes, in: IndexNumber.sum)) FROM pending_batch) AS pending_bytes
+            (SELECT total(size_bytes) FROM pending_file WHERE storage_class = ?1)
+            + (SELECT total(iif(?1 = \(StorageClass.caches.code), caches_bytes, documents_bytes)) FROM pending_batch)
+                AS pending_bytes
         FROM total WHERE storage_class = ?1
         """
-
-    private static let batchBytes = "CASE ?1 WHEN \(StorageClass.caches.code) THEN caches_bytes ELSE documents_bytes END"
 
     /// The totals in a row of `sql`.
     init(_ row: borrowing Row) {

@@ -20,11 +20,6 @@ enum IndexNumber {
     static let lists: ClosedRange<Int64> = 0...(1 << 62 - 1)
     /// Yes or no, and the two storage classes.
     static let flag: ClosedRange<Int64> = 0...1
-
-    /// SQL: the sum of an expression over rows, without numbers outside `range`, so that it does not overflow.
-    static func sum(of expression: String, in range: ClosedRange<Int64>) -> String {
-        "coalesce(sum(\(expression)) FILTER (WHERE \(expression) BETWEEN \(range.lowerBound) AND \(range.upperBound)), 0)"
-    }
 }
 
 extension Row {

@@ -88,7 +88,8 @@ import Testing
                     )
                 }
                 try #require(totals.0 == totals.1, "step \(step), seed \(seed)")
-                try #require(try PlainSQL.rows(PlainSQL.wrongBatches, in: index.path) == [], "step \(step), seed \(seed)")
+                let wrongBatches = try PlainSQL.rows(PlainSQL.wrongBatches, in: index.path)
+                try #require(wrongBatches == [], "step \(step), seed \(seed)")
             }
             #expect(try index.total(of: .caches).accountedBytes > 0)
         }

@@ -88,7 +88,9 @@ extension AvatarResponder {
 
     /// `GET /changes`: a page of JSON, or events without an end.
     func changes(_ target: RequestTarget, _ request: HTTPRequest) throws -> AvatarResponse {
-        let wantsEvents = request.headerFields[.accept]?.lowercased().contains("text/event-stream") ?? false
+        let accepted = AcceptedTypes(request.headerFields)
+        let weight = accepted.weight(of: "text/event-stream")
+        let wantsEvents = weight > 0 && weight >= accepted.weight(of: "application/json")
         // A browser that connects again names the last event that it got, and the same path as before.
         let numbers = [request.headerFields[.lastEventID], target.query["since"]].compactMap { $0 }
             .map { Int64($0) ?? -1 }
@@ -96,17 +98,17 @@ extension AvatarResponder {
             return .problem(.badRequest, "`since` and Last-Event-ID must be the number of a change, at least 0.")
         }
         let since = numbers.first
+        if wantsEvents { return try changeEvents(since: since) }
         do {
-            return try wantsEvents ? changeEvents(since: since) : changePage(since: since ?? 0)
+            return try changePage(since: since ?? 0)
         } catch let error as AvatarStoreError where error.code == .startOver {
             return try .problem(.gone, error.message, startOverFrom: store.lastChange())
         }
     }
 
+    /// A number that the feed cannot go on from is told by an event too: an `EventSource` that gets an error never connects again.
     private func changeEvents(since: Int64?) throws -> AvatarResponse {
         let begin = try since ?? store.lastChange()
-        // A number that the feed cannot go on from is an error now, not an event later.
-        _ = try store.changes(since: begin, limit: 1)
         let fields: HTTPFields = [
             .contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store",
             .xAccelBuffering: "no",

@@ -11,7 +11,9 @@ extension AvatarResponder {
     /// The look-ups after which a file that is missing each time is given up. Each eviction and replacement may cost one.
     private static let mostLooks = 4
     /// An image must not load or run anything, even if a browser shows an SVG by itself.
-    private static let policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+    private static let policy = "default-src 'none'; sandbox"
+    /// An SVG image may have styles.
+    private static let policyOfSVG = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
     /// `GET /contacts/ID/picture`.
     func image(
@@ -149,7 +151,12 @@ extension AvatarResponder {
             var fields = fields(image, rendition == nil || sent.isRendition)
             fields[.eTag] = conditions.etag
             fields[.lastModified] = HTTPDate.format(sent.published)
-            fields[.contentSecurityPolicy] = Self.policy
+            fields[.contentSecurityPolicy] = sent.mediaType == "image/svg+xml" ? Self.policyOfSVG : Self.policy
+            if conditions.isAnother(request.headerFields, now: now) {
+                return .response(
+                    .problem(.preconditionFailed, "The image is another than If-Match or If-Unmodified-Since allows.")
+                )
+            }
             if conditions.isNotModified(request.headerFields, now: now) {
                 return .response(
                     AvatarResponse(head: HTTPResponse(status: .notModified, headerFields: fields), body: .none)
@@ -235,6 +242,8 @@ extension AvatarResponder {
             fields[.contentLength] = "0"
             fields[.contentRange] = "bytes */\(image.sizeBytes)"
             fields[.contentType] = nil
+            // A cache would give it to those who ask for the whole image.
+            fields[.cacheControl] = "no-store"
             return HTTPResponse(status: .rangeNotSatisfiable, headerFields: fields)
         }
     }
@@ -268,7 +277,7 @@ extension AvatarResponder {
         let bytes = Array(text.utf8)
         let digest = Hexadecimal.text(SHA256.hash(bytes))
         let conditions = Conditions(etag: "\"\(digest)\"", modified: nil, length: bytes.count)
-        let fields: HTTPFields = [.eTag: conditions.etag, .contentSecurityPolicy: Self.policy]
+        let fields: HTTPFields = [.eTag: conditions.etag, .contentSecurityPolicy: Self.policyOfSVG]
         if conditions.isNotModified(request.headerFields, now: store.configuration.clock.now()) {
             var fields = fields
             fields[.cacheControl] = cache

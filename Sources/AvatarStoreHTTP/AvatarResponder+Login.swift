@@ -57,7 +57,7 @@ extension AvatarResponder {
 
     /// Whether the client is a browser that opens a page.
     private static func accepts(html request: HTTPRequest) -> Bool {
-        request.headerFields[.accept]?.lowercased().contains("text/html") ?? false
+        AcceptedTypes(request.headerFields).weight(of: "text/html") > 0
     }
 
     // MARK: Forms
@@ -81,7 +81,8 @@ extension AvatarResponder {
         if let seconds = sessions.wait(of: client, at: now) { return loginPage(next: next, waiting: seconds) }
         guard Self.isSame(Array((form["token"] ?? "").utf8), as: token) else {
             sessions.noteFailure(of: client, at: now)
-            configuration.logger.warning("a login failed", metadata: ["client": "\(client ?? "unknown")"])
+            let client = client ?? "this machine"
+            configuration.logger.warning("A login had a wrong token.", metadata: ["client": "\(client)"])
             return loginPage(next: next, isWrong: true)
         }
         let cookie = Self.cookie(sessions.begin(with: token, at: now), seconds: Sessions.lifetime, request)

@@ -277,7 +277,8 @@ public struct AvatarResponder: Sendable {
         guard let field = request.headerFields[.authorization], field.lowercased().hasPrefix("bearer ") else {
             return false
         }
-        return Self.isSame(Array(field.utf8.dropFirst("bearer ".utf8.count)), as: token)
+        let credentials = field.utf8.dropFirst("bearer ".utf8.count).drop { $0 == UInt8(ascii: " ") }
+        return Self.isSame(Array(credentials), as: token)
     }
 
     /// Whether `given` is the token. It takes the same time wherever the texts differ.

@@ -20,8 +20,21 @@ struct Conditions {
         case unsatisfiable
     }
 
+    /// Whether the client wants another representation only (412): If-Match is compared strongly; If-Unmodified-Since counts
+    /// only without it.
+    func isAnother(_ fields: HTTPFields, now: Timestamp) -> Bool {
+        if let tags = fields[.ifMatch] { return !Self.tags(tags, weak: false).contains { $0 == "*" || $0 == etag } }
+        guard let text = fields[.ifUnmodifiedSince], let modified, let since = HTTPDate.parse(text, now: now) else {
+            return false
+        }
+        return modified.milliseconds / 1000 > since.milliseconds / 1000
+    }
+
     /// Whether the client has the representation (304). If-None-Match is compared weakly; If-Modified-Since counts only
     /// without it.
+    ///
+    /// The date must be that of the representation, and not a later one: a contact whose newer image was removed has the older
+    /// one again.
     func isNotModified(_ fields: HTTPFields, now: Timestamp) -> Bool {
         if let tags = fields[.ifNoneMatch] {
             return tags == etag || Self.tags(tags).contains { $0 == "*" || $0 == etag }
@@ -29,7 +42,7 @@ struct Conditions {
         guard let text = fields[.ifModifiedSince], let modified, let since = HTTPDate.parse(text, now: now) else {
             return false
         }
-        return modified.milliseconds / 1000 <= since.milliseconds / 1000
+        return modified.milliseconds / 1000 == since.milliseconds / 1000
     }
 
     /// The part that the Range field asks for. A field with several ranges, with another unit or with a fault is ignored,
@@ -60,13 +73,15 @@ struct Conditions {
         return modified.milliseconds / 1000 == date.milliseconds / 1000
     }
 
-    /// The entity tags of a list, without the mark of weak ones. A tag may hold commas.
-    private static func tags(_ text: String) -> [String] {
+    /// The entity tags of a list. A tag may hold commas.
+    ///
+    /// - Parameter weak: whether a weak tag counts as the strong one (RFC 9110 section 8.8.3.2). Default: yes.
+    private static func tags(_ text: String, weak: Bool = true) -> [String] {
         var tags: [String] = []
         var rest = text[...]
         while !rest.isEmpty {
             rest = rest.drop { $0 == " " || $0 == "\t" || $0 == "," }
-            if rest.hasPrefix("W/") { rest = rest.dropFirst(2) }
+            if weak, rest.hasPrefix("W/") { rest = rest.dropFirst(2) }
             if rest.first == "\"", let end = rest.dropFirst().firstIndex(of: "\"") {
                 tags.append(String(rest[...end]))
                 rest = rest[rest.index(after: end)...]

@@ -145,6 +145,13 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
     @OptionGroup(title: "Several machines") var shared: SharedTierOptions
     @OptionGroup(title: "Everywhere") var store: StoreOptions
 
+    /// Whether `text` is an origin as browsers send it: a scheme, a host and perhaps a port (RFC 6454 section 6.2).
+    private static func isOrigin(_ text: String) -> Bool {
+        guard HeaderFile.isFieldValue(text), let mark = text.firstRange(of: "://") else { return false }
+        let (scheme, host) = (text[..<mark.lowerBound], text[mark.upperBound...])
+        return !scheme.isEmpty && !host.isEmpty && !host.contains { " /?#@,\\".contains($0) }
+    }
+
     /// - Throws: `ValidationError` for options that need each other, or a value that is not valid in a header field.
     func validate() throws {
         try AddressBookOptions.check(sync, format: lists.format)
@@ -160,8 +167,10 @@ struct ServeCommand: AsyncParsableCommand, ReloadingCommand {
             )
         }
         if socket?.isEmpty == true { throw ValidationError("--socket must not be empty. Name a path.") }
-        if let allowOrigin, allowOrigin.isEmpty || !HeaderFile.isFieldValue(allowOrigin) {
-            throw ValidationError("--allow-origin must be one line of printable ASCII, such as https://example.com.")
+        if let allowOrigin, allowOrigin != "*", !Self.isOrigin(allowOrigin) {
+            throw ValidationError(
+                "--allow-origin must be * or one origin without a path, such as https://example.com, not \"\(allowOrigin)\"."
+            )
         }
         if perClient < 0 { throw ValidationError("--per-client must be at least 0, not \(perClient).") }
         for host in allowHost { _ = try host.get() }

@@ -126,6 +126,13 @@ import Testing
         #expect(try workplace.names.isEmpty)
     }
 
+    /// A browser compares it with an origin, which has no path.
+    @Test(arguments: ["https://a.example/", "a.example", "https://a.example https://b.example", "null", ""])
+    func allowedOriginMustBeOne(origin: String) async throws {
+        let run = try await Workplace().run("serve", "--listen", "127.0.0.1:0", "--allow-origin", origin)
+        #expect(run.status == 64 && run.messages.contains("must be * or one origin"))
+    }
+
     @Test func tokenIsNeeded() async throws {
         try await ServedStore.with { _, workplace in
             try workplace.write("token", "correct-horse-battery-staple\n")

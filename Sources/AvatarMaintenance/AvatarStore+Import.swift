@@ -173,7 +173,7 @@ private actor ImageImport {
             ])
         }
         let others = try folder.names().filter {
-            !$0.hasPrefix(".") && $0 != ImageManifest.name && !listed.contains($0)
+            !$0.hasPrefix(".") && $0 != ImageManifest.name && !listed.contains($0) && !folder.isFolder($0)
         }
         let total = lines.count + others.count
         for line in lines {
@@ -320,6 +320,7 @@ private struct ImportedImage {
         guard ImageFolder.isPlain(name) else { throw refusal("the name must not lead out of the folder.") }
         switch try folder.read(name, limit: limit) {
         case .file(let bytes): return bytes
+        case .nothing where name.contains("\u{FFFD}"): throw refusal("its name must be UTF-8. Rename it.")
         case .nothing: throw refusal("the file does not exist.")
         case .somethingElse: throw refusal("it is a folder, a link or something else that is not a file.", .notImage)
         case .tooLarge:

@@ -72,7 +72,10 @@ private struct RemnantCheck {
         var found: [ErasureRemnant] = []
         let traces = try index.traces(ofContact: id)
         if traces.isKnown { found.append(ErasureRemnant(.contact, "the index has the contact")) }
-        if traces.links > 0 { found.append(ErasureRemnant(.contact, "the contact uses \(traces.links) images")) }
+        if traces.links > 0 {
+            let images = traces.links == 1 ? "1 image" : "\(traces.links) images"
+            found.append(ErasureRemnant(.contact, "the contact uses \(images)"))
+        }
         if traces.changes > 0 {
             found.append(ErasureRemnant(.change, "\(traces.changes) changes of the feed name the contact"))
         }

@@ -188,6 +188,11 @@ private struct FolderCheck {
         let roots: [String] = [layout.indexDirectory, layout.cachesRoot, layout.documentsRoot]
         func allows(_ mode: Int32, _ folder: String) -> Bool { fileSystem.faccessat(AT_FDCWD, folder, mode) == 0 }
         let folders = roots.filter { allows(F_OK, $0) }
+        // There is no store yet, which another check says.
+        guard !folders.isEmpty else {
+            findings = []
+            return
+        }
         // A mount may be read-only on purpose: a copy that is only served.
         let fixed = folders.filter { allows(R_OK | X_OK, $0) && !allows(W_OK, $0) && errno == EROFS }
         let refused = folders.filter { !fixed.contains($0) && !allows(R_OK | W_OK | X_OK, $0) }

@@ -71,6 +71,13 @@ package final class ImageFolder: Sendable {
         return system.fstatat(directory.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0
     }
 
+    /// Whether `name` is a folder in the folder, and not a link to one.
+    package func isFolder(_ name: String) -> Bool {
+        var information = stat()
+        return system.fstatat(directory.descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0
+            && information.st_mode & S_IFMT == S_IFDIR
+    }
+
     // MARK: Reading
 
     /// The result of reading a name.

@@ -71,9 +71,14 @@ struct Avatars: ParsableCommand {
                     + "again."
             )
         }
+        let command: any ParsableCommand
         do {
             try CommandName.require(in: arguments.dropFirst())
-            let command = try parsed(Array(arguments.dropFirst()))
+            command = try parsed(Array(arguments.dropFirst()))
+        } catch {
+            AvatarFoundation.exit(parserEnding(for: error).rawValue)
+        }
+        do {
             guard DescriptorLimit.isEnough else {
                 refuse(
                     "The limit on open files is too low: the program needs \(DescriptorLimit.needed) free descriptors at the "
@@ -156,6 +161,10 @@ struct Avatars: ParsableCommand {
             return .someFailed
         case let code as ExitCode:
             return code
+        case let error as ValidationError:
+            // Found while the command ran. The parser no longer knows the command, and would print the usage of the program.
+            Message.error(error.message)
+            return .validationFailure
         default:
             return parserEnding(for: error)
         }

@@ -75,11 +75,22 @@ enum DescriptorLimit {
 /// Prepares the process for Swift's runtime, before its first task.
 enum RuntimeSurroundings {
     static func prepare() {
+        reserveStandardStreams()
         // Each worker thread asks for the priority of its queue. Without the right to raise it, as under `Nice=` of a unit, libdispatch
         // would log a line per thread, which is not a fault.
         setenv("LIBDISPATCH_LOG", "NO", 0)
         // A parent may ignore it. Then the system drops the exit codes of helpers and of `--on-change`.
         signal(SIGCHLD, SIG_DFL)
         if access("/proc/self/stat", R_OK) != 0 { avatar_run_tasks_without_proc() }
+    }
+
+    /// Opens the standard streams that the parent closed, so that no file or pipe of the program gets their numbers and what is
+    /// printed. They stay unusable: standard input cannot be read, nor the others written.
+    private static func reserveStandardStreams() {
+        for (stream, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
+        where fcntl(stream, F_GETFD) == -1 {
+            // The lowest free number is that of the stream.
+            _ = open("/dev/null", mode)
+        }
     }
 }

@@ -91,6 +91,8 @@ struct LDIFListTests {
         let text = "dn: uid=a\nchangetype: modify\nreplace: cn\ncn: B\n-\n\ndn: uid=b\nchangetype: add\nuid: b\n"
         let records = try await ContactList.of(text, as: .ldif).records()
         #expect(records.count == 2 && records.map(\.id) == [nil, "b"])
+        let reason = try await Self.reason("dn: uid=a\nchangetype: modify\nadd: cn\ncn: z\n-\n")
+        #expect(reason?.contains("is a change (`changetype: modify`)") == true)
     }
 
     @Test func recordWithoutADNIsUnreadable() async throws {

@@ -158,6 +158,7 @@ import Testing
             let back = try await workplace.run("remove", "--verify", "receipt.json")
             #expect(back.status == 1)
             #expect(back.text.contains("contact: ") && back.text.contains("/p/1.png"))
+            #expect(back.lines.count > 1 && back.text.hasSuffix(".\n") && !back.text.contains("\u{FFFD}"))
             try workplace.write("nothing.json", "{}")
             #expect(try await workplace.run("remove", "--verify", "nothing.json").status == 2)
             #expect(try await workplace.run("remove", "--verify", "receipt.json", "--erase").status == 64)

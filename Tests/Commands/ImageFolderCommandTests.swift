@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (["--class", "documents"], 1), (["--class", "caches"], 2), (["--owner", "3"], 1), (["--owner", "x"], 0),
+        (["--class", "documents"], 1), (["--class", "caches"], 2), (["--owner", "3"], 1),
     ])
     func exportIsFiltered(arguments: [String], count: Int) async throws {
         try await withStore { workplace, _ in
@@ -64,6 +64,17 @@ import Testing
             #expect(run.status == 0)
             #expect(run.text.hasPrefix("Exported \(count) image"))
             #expect(try names("out", workplace).count == count + 1)
+        }
+    }
+
+    /// A mirror would delete all of its files.
+    @Test(arguments: [[], ["--mirror"]])
+    func unknownContactIsExitCode1_andNothingIsWritten(options: [String]) async throws {
+        try await withStore { workplace, _ in
+            let run = try await workplace.start(["export", "out", "--contact", "x"] + options).end()
+
+            #expect(run.status == 1 && run.messages.contains("no contact \"x\""))
+            #expect(try workplace.names.contains("out") == false)
         }
     }
 
@@ -265,7 +276,7 @@ import Testing
         try await workplace.shell(
             """
             mkdir folder/sub; cp secret.png folder/sub; ln -s ../secret.png folder/link.png; mkfifo folder/pipe.png
-            head -c 100 secret.png >folder/cut.png
+            head -c 100 secret.png >folder/cut.png; cp secret.png "$(printf 'folder/\\377.png')"
             """
         ).requireSuccess()
 
@@ -276,7 +287,8 @@ import Testing
         let report = try run.object
         #expect(report.number("found") == 7)
         #expect(report.number("stored") == 1 && report.number("failed") == 6)
-        #expect(report.failureKinds == ["badRecord", "notImage", "notImage", "notImage", "notImage", "truncated"])
+        #expect(run.text.contains("its name must be UTF-8"))
+        #expect(report.failureKinds == ["badRecord", "badRecord", "notImage", "notImage", "notImage", "truncated"])
         #expect(text.status == 1)
         #expect(text.messages.contains("avatars: notImage: notes.txt: "))
         #expect(

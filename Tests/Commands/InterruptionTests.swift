@@ -180,6 +180,34 @@ import Testing
         }
     }
 
+    @Test func closedPipeEndsACommandThatFollows() async throws {
+        try await withSlowOrigin { workplace, slow in
+            slow.hurry()
+            _ = try await workplace.start(Self.sync).end()
+
+            let run = try await workplace.shell(
+                "{ timeout -s KILL 60 \"$AVATARS\" changes --follow --since 0 --json; echo $? >&2; } | head -n 1"
+            )
+
+            #expect(run.messages == "0\n" && run.text.hasPrefix("{"))
+        }
+    }
+
+    /// The numbers of the closed streams must not go to files or pipes of the program.
+    @Test(arguments: ["list --json", "config", "changes --json"])
+    func closedStandardStreamsAreExitCode2(command: String) async throws {
+        try await withSlowOrigin { workplace, slow in
+            slow.hurry()
+            _ = try await workplace.start(Self.sync).end()
+
+            let run = try await workplace.shell("\"$AVATARS\" \(command) <&- >&-; echo $?")
+
+            #expect(run.text == "2\n" && run.messages.contains("Cannot write standard output"))
+            let silent = try await workplace.shell("\"$AVATARS\" \(command) <&- >&- 2>&-; echo $?")
+            #expect(silent.text == "2\n")
+        }
+    }
+
     #if os(Linux)
     @Test func fullDiskUnderStandardOutputIsExitCode2() async throws {
         let run = try await Workplace().shell("\"$AVATARS\" migrate >/dev/full; echo $?")

@@ -168,10 +168,11 @@ import Testing
             var bytes = try workplace.read("store/index.sqlite")
             bytes.replaceSubrange(offset..<offset + 4, with: [0x11, 0x22, 0x33, 0x44])
             try workplace.write("store/index.sqlite", bytes)
+            try FileManager.default.removeItem(atPath: workplace.path("store/caches"))
 
             for arguments in [["verify"], ["verify", "--repair"]] {
                 let run = try await workplace.start(arguments).end()
-                #expect(run.status == 2)
+                #expect(run.status == 2 && !run.messages.contains("is missing"))
             }
 
             #expect(try workplace.read("store/index.sqlite") == bytes)

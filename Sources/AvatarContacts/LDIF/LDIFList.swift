@@ -43,6 +43,14 @@ struct LDIFSplitter: RecordSplitter {
 
     /// The raw record of `record`; `nil` for the end of a search and other records outside entries.
     private mutating func raw(_ record: LDIFRecord, isDropped: Bool) throws(AvatarStoreError) -> RawRecord? {
+        // Its lines are not all attributes.
+        if record.hasName, let change = record.change, change != "add" {
+            hasEntry = true
+            return .unreadable(
+                line: record.line,
+                reason: "the record is a change (`changetype: \(change)`), not an entry"
+            )
+        }
         if let line = record.malformedLine {
             guard hasEntry || record.hasName else {
                 throw cursor.fault("this is not LDIF: expected an attribute and a colon", line: line)
@@ -63,12 +71,6 @@ struct LDIFSplitter: RecordSplitter {
             return .unreadable(line: record.line, reason: "the record has no `dn`")
         }
         hasEntry = true
-        if let change = record.change, change != "add" {
-            return .unreadable(
-                line: record.line,
-                reason: "the record is a change (`changetype: \(change)`), not an entry"
-            )
-        }
         guard !isDropped else {
             let limit = ByteSize.limit(limit)
             return .unreadable(line: record.line, reason: "the entry is larger than the limit of \(limit)")

@@ -79,6 +79,7 @@ struct ChangesCommand: AsyncParsableCommand {
                 var sequence = try print(store, after: start, hasHeading: follow)
                 while follow {
                     try await Deadlines.shared.sleep(for: .seconds(1))
+                    try Console.output.requireReader()
                     try store.requireCurrentIndex()
                     sequence = try print(store, after: sequence, hasHeading: true)
                 }

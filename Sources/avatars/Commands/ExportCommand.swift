@@ -124,6 +124,8 @@ struct ExportCommand: AsyncParsableCommand {
     }
 
     /// Copies the images that the options select to `directory`, and warns if files of the store are missing.
+    ///
+    /// - Throws: `noSuchEntry` if the contact of `--contact` is unknown: a mirror would delete all of its files.
     func run() async throws {
         let target = StoreLocation.absolute(directory)
         var query = AvatarListQuery()
@@ -131,6 +133,7 @@ struct ExportCommand: AsyncParsableCommand {
         query.contact = contactFilter.id
         if mirror { return try await writeMirror(query, to: target) }
         let report = try await store.withStore(.readOnly, configure: configure) { store in
+            try contactFilter.require(in: store)
             do {
                 return try await writeNew(query, to: target, in: store)
             } catch var error as AvatarStoreError where error.code == .notEmpty {
@@ -187,7 +190,8 @@ struct ExportCommand: AsyncParsableCommand {
         options.withoutMetadata = metadata.withoutMetadata
         let remains = dryRun ? "nothing was changed" : "run it again to finish \(target)"
         let report = try await store.withStore(.readOnly, configure: configure) { store in
-            try await progress.display(self.store).during(ifInterrupted: remains) {
+            try contactFilter.require(in: store)
+            return try await progress.display(self.store).during(ifInterrupted: remains) {
                 try await store.mirrorImages(query, to: target, options: options, progress: $0)
             }
         }

@@ -118,9 +118,7 @@ struct ListCommand: AsyncParsableCommand {
     ///
     /// - Throws: `noSuchEntry` if the contact of `--contact` is unknown; an error of the index.
     private func explainEmptiness(of store: AvatarStore) throws {
-        if let owner = contactFilter.id, try store.contact(owner) == nil {
-            throw try AvatarStoreError.unknownContact(owner, in: store)
-        }
+        try contactFilter.require(in: store)
         let filters = [
             storageClass.map { "--class \($0)" }, state.map { "--state \($0)" },
             host.map { "--host \(ShellWord.quoted($0))" },

@@ -170,9 +170,11 @@ struct RemoveCommand: AsyncParsableCommand {
             "time": JSON(receipt.time),
             "found": .array(found.map { .object(["kind": JSON($0.kind.rawValue), "place": JSON($0.place)]) }),
         ])
-        let lines = found.map { "\($0.kind.rawValue): \($0.place).\n" }.joined()
-        let text = found.isEmpty ? "Nothing of the erasure of \(receipt.time.iso8601) is left.\n" : lines
-        try output.print(json, text: "\(text)", quiet: store.quiet, isData: !found.isEmpty)
+        let text: TerminalText =
+            found.isEmpty
+            ? "Nothing of the erasure of \(receipt.time.iso8601) is left.\n"
+            : found.map { "\($0.kind.rawValue): \($0.place).\n" }.joined()
+        try output.print(json, text: text, quiet: store.quiet, isData: !found.isEmpty)
         if !found.isEmpty { throw ExitCode.someFailed }
     }
 

@@ -52,11 +52,12 @@ struct VerifyCommand: AsyncParsableCommand {
         let repairs = repair && !dryRun
         if let tier = try shared.tierOfOption() { return try await verify(tier, repairs: repairs) }
         if repairs { RootWarning.print(for: store.layout) }
-        warnOfMissingCaches()
+        let lacksCaches = lacksCaches
         let remains = repairs ? "repairs so far are kept; run it again for the rest" : "run it again for a full check"
         let report = try await progress.display(store).during(ifInterrupted: remains) {
             try await AvatarStore.verify(store.configuration(.readOnly), repair: repairs, quick: quick, progress: $0)
         }
+        if lacksCaches { warnOfMissingCaches() }
         try output.print(json(report), text: text(report), quiet: store.quiet, isData: report.faultCount > 0)
         if !report.isSound || report.lost?.isNothing == false { throw ExitCode.someFailed }
     }
@@ -70,12 +71,16 @@ struct VerifyCommand: AsyncParsableCommand {
         if !report.isSound { throw ExitCode.someFailed }
     }
 
+    /// Whether the store has an index, but not the folder of its caches.
+    private var lacksCaches: Bool {
+        let (layout, files) = (store.layout, FileManager.default)
+        return files.fileExists(atPath: layout.indexPath) && !files.fileExists(atPath: layout.cachesRoot)
+    }
+
     /// Without its folder, each image in caches is a fault, and the faults alone do not tell why.
     private func warnOfMissingCaches() {
-        let (layout, files) = (store.layout, FileManager.default)
-        guard files.fileExists(atPath: layout.indexPath), !files.fileExists(atPath: layout.cachesRoot) else { return }
         Message.warning(
-            "The folder \"\(layout.cachesRoot)\" is missing. The next command that writes makes it, and `avatars sync` fetches "
+            "The folder \"\(store.layout.cachesRoot)\" is missing. The next command that writes makes it, and `avatars sync` fetches "
                 + "its images again."
         )
     }

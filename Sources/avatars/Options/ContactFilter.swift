@@ -1,4 +1,5 @@
 import ArgumentParser
+import AvatarStore
 
 /// The option that selects the images of one contact.
 struct ContactFilter: ParsableArguments {
@@ -13,6 +14,13 @@ struct ContactFilter: ParsableArguments {
 
     /// The id of the contact; `nil` for all.
     var id: String? { contacts.first }
+
+    /// Checks that the store has the contact, if one is named.
+    ///
+    /// - Throws: `noSuchEntry`; an error of the index.
+    func require(in store: AvatarStore) throws {
+        if let id, try store.contact(id) == nil { throw try AvatarStoreError.unknownContact(id, in: store) }
+    }
 
     /// - Throws: `ValidationError` for more than one contact, and for an empty id.
     func validate() throws {

@@ -43,6 +43,14 @@ enum Console: Int32, Sendable {
         try Self.write(bytes, to: rawValue, named: self == .output ? "standard output" : "standard error")
     }
 
+    /// Checks that the pipe behind the stream, if it is one, is still read, for a command that writes rarely.
+    ///
+    /// - Throws: `ClosedPipe`.
+    func requireReader() throws(ClosedPipe) {
+        var state = pollfd(fd: rawValue, events: 0, revents: 0)
+        if poll(&state, 1, 0) > 0, Int32(state.revents) & Int32(POLLERR) != 0 { throw ClosedPipe() }
+    }
+
     /// Writes all of `bytes` to `descriptor`; errors as above.
     ///
     /// - Parameter name: the name of the file or stream in messages.

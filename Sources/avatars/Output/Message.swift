@@ -66,7 +66,8 @@ extension AvatarStoreError {
     /// The message, followed by the advice unless the message already says what to do.
     var messageWithAdvice: String {
         let lowercased = message.lowercased()
-        let saysItself = ["`avatars ", "try again", "run the command again"].contains { lowercased.contains($0) }
+        let remedies = ["`avatars ", "try again", "run the command again", "choose another folder"]
+        let saysItself = remedies.contains { lowercased.contains($0) }
         guard !saysItself, let advice else { return message }
         return "\(message) \(advice)"
     }

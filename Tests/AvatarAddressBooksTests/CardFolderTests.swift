@@ -48,6 +48,21 @@ struct CardFolderTests {
         }
     }
 
+    @Test func photoThatIsNoImageIsNamedByItsFile() async throws {
+        try await StoreFixture.withStore { fixture in
+            let folder = Folder()
+            let card = "BEGIN:VCARD\nVERSION:3.0\nUID:x\nFN:x\nPHOTO;ENCODING=b:AAAA\nEND:VCARD\n"
+            try folder.write("a/x y.vcf", card)
+
+            let report = try await sync(fixture, folder.path)
+
+            let failure = try #require(report.failures.first)
+            #expect(failure.kind == .notImage && failure.line == 5 && failure.contact == "x")
+            #expect(failure.list == folder.path + "/a/x y.vcf")
+            #expect(failure.message.hasPrefix(folder.path + "/a/x y.vcf, line 5: "))
+        }
+    }
+
     @Test func changedFilesOfAllFoldersBelowAreRead() async throws {
         try await StoreFixture.withStore { fixture in
             let folder = Folder()

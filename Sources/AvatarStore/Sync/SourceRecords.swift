@@ -1,4 +1,4 @@
-import AvatarCore
+package import AvatarCore
 import AvatarFiles
 import AvatarIndex
 
@@ -69,12 +69,16 @@ struct SourceRecords: RepeatableRecords, Sendable {
             of source: Source
         ) throws -> [ContactRecord] {
             var records: [ContactRecord] = []
+            let name = card.path.split(separator: "/").last.map(String.init) ?? card.path
+            // A line counts in its card.
+            let isFolder = source.name.hasPrefix("/")
+            let list = isFolder ? "\(source.name)/\(card.path.percentDecoded ?? name)" : "\(source.name) \(name)"
             if let fault = card.fault {
-                let name = card.path.split(separator: "/").last.map(String.init) ?? card.path
                 records.append(.unreadable(line: 1, reason: "\(name): \(fault)", list: source.name))
             }
             for var contact in try source.photos.contacts(of: card.path, in: book.id) ?? decode(card.records) {
                 contact.place = ListPlace(list: source.name, line: contact.place?.line ?? 1)
+                contact.images = contact.images.map { $0.named(list) }
                 records.append(.contact(contact))
             }
             return records
@@ -158,4 +162,20 @@ struct JoinedRecords<List: AsyncSequence & Sendable>: RepeatableRecords, Sendabl
 extension SourceCard {
     /// The ids of its contacts.
     package var contactIDs: Set<String> { Set(SourceRecords.decode(records).map(\.id)) }
+}
+
+extension ContactImage {
+    /// The image with `list` as the list it is in; a URL names no list.
+    package func named(_ list: String) -> ContactImage {
+        switch self {
+        case .url:
+            return self
+        case .photo(var photo):
+            photo.list = list
+            return .photo(photo)
+        case .unreadable(var image):
+            image.list = list
+            return .unreadable(image)
+        }
+    }
 }

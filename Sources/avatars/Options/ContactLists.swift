@@ -195,19 +195,3 @@ extension ContactLists.Part {
 
     var hasColumns: Bool { [.csv, .json, .ndjson].contains(list.format) }
 }
-
-extension ContactImage {
-    /// The image with `list` as the list it is in; a URL names no list.
-    fileprivate func named(_ list: String) -> ContactImage {
-        switch self {
-        case .url:
-            return self
-        case .photo(var photo):
-            photo.list = list
-            return .photo(photo)
-        case .unreadable(var image):
-            image.list = list
-            return .unreadable(image)
-        }
-    }
-}

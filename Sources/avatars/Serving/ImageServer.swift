@@ -39,7 +39,7 @@ struct ImageServer: Service {
         configuration.httpDecoder = .init(
             maxHeaderFieldSize: limits.headerBytes,
             maxHeaderListSize: limits.headerBytes,
-            maxHeaderFieldCount: 100
+            maxHeaderFieldCount: limits.headerFields
         )
         http = HTTP1Channel(
             responder: { request, writer, channel in

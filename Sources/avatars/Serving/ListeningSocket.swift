@@ -109,8 +109,12 @@ enum ListeningSocket: Equatable, Sendable {
 
     /// The system's text for `error`, such as "Address already in use".
     private static func reason(_ error: any Error) -> String {
-        guard let error = error as? IOError else { return "\(error)" }
-        return String(cString: strerror(error.errnoCode))
+        switch error {
+        case let error as IOError: String(cString: strerror(error.errnoCode))
+        case SocketAddressError.unixDomainSocketPathTooLong:
+            "the path of a socket must not exceed \(MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1) bytes"
+        default: "\(error)"
+        }
     }
 }
 

@@ -229,7 +229,7 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .headerOverflow:
             refuseLast(
                 .requestHeaderFieldsTooLarge,
-                "The target and the fields of a request must not exceed 16 KiB.",
+                "The target and the fields of a request must not exceed 16 KiB and \(limits.headerFields) fields.",
                 context
             )
         case .invalidVersion, .paused:

@@ -13,6 +13,8 @@ struct ServerLimits: Sendable {
     var leastWait = TimeAmount.seconds(1)
     /// The bytes of a request's target and fields.
     var headerBytes = 16 << 10
+    /// The fields of a request.
+    var headerFields = 100
     /// The bytes of a request's content, which is dropped.
     var contentBytes = 1 << 20
     /// The time for a request to arrive, from the connection or the response before it.

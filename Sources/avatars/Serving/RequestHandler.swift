@@ -437,8 +437,9 @@ private struct RequestFields {
         }
     }
 
+    /// All fields that an image's response looks at.
     private static let names: [HTTPField.Name] = [
-        .ifNoneMatch, .ifModifiedSince, .range, .ifRange, .authorization, .cookie,
+        .ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .range, .ifRange, .authorization, .cookie,
     ]
 
     /// Whether `text` equals `other`, which is in lower case, ignoring the case of ASCII letters.

@@ -14,6 +14,9 @@ import Testing
             let whole = try await connection.ask("/contacts/ada/picture")
             let head = try await connection.ask("/contacts/ada/picture", method: "HEAD")
             let known = try await connection.ask("/contacts/ada/picture", ["If-None-Match: \(tag)"])
+            let another = try await connection.ask("/contacts/ada/picture", ["If-Match: \"x\""])
+            let older = ["If-Unmodified-Since: Sun, 06 Nov 1994 08:49:37 GMT"]
+            let newer = try await connection.ask("/contacts/ada/picture", older)
             let part = try await connection.ask("/contacts/ada/picture", ["Range: bytes=1-3"])
             let beyond = try await connection.ask("/contacts/ada/picture", ["Range: bytes=99999-"])
             let image = try await connection.ask(try #require(whole["content-location"]))
@@ -21,6 +24,7 @@ import Testing
             #expect(whole.status == 200 && whole.body == bytes && whole["etag"] == tag)
             #expect(whole["connection"] == nil && whole["x-content-type-options"] == "nosniff")
             #expect(head.status == 200 && head["content-length"] == "\(bytes.count)")
+            #expect(another.status == 412 && newer.status == 412)
             #expect(known.status == 304 && known["etag"] == tag && known["transfer-encoding"] == nil)
             #expect(part.status == 206 && part.body == Array(bytes[1...3]))
             #expect(beyond.status == 416 && beyond["content-range"] == "bytes */\(bytes.count)")

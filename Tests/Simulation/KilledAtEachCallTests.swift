@@ -6,7 +6,7 @@ import Testing
 import Workload
 
 /// Work that is rare is killed before each call that changes the disk, one after another, and done again by another process.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(15)))
 struct KilledAtEachCallTests {
     @Test("making a store, killed at any call, leaves nothing beside the index")
     func making() async throws {

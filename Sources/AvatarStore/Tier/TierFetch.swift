@@ -142,9 +142,10 @@ struct TierFetch: Sendable {
             case .unsupported: return view
             case .taken:
                 link.claims.noteRival()
-                if let later = try await waitForAnswer(after: newest, attempt: attempt, until: end) {
-                    newest = later
-                } else if ContinuousClock.now >= end {
+                switch try await waitForAnswer(after: newest, attempt: attempt, until: end) {
+                case .answer(let later): newest = later
+                case .claimEnded: break
+                case .timeout:
                     guard case .givingWay = patience else { return view }
                     return .mustWait
                 }
@@ -159,22 +160,30 @@ struct TierFetch: Sendable {
         return try await link.reader.newest(of: url)
     }
 
-    /// The next answer in the tier after `newest`; `nil` if its machine gave the claim up or takes too long.
+    private enum Wait {
+        case answer(TierGeneration)
+        /// The other machine gave its claim up, so the next round is due at once.
+        case claimEnded
+        /// The other machine still has its claim.
+        case timeout
+    }
+
+    /// Waits until `end` for the next answer in the tier after `newest`.
     private func waitForAnswer(
         after newest: TierGeneration?,
         attempt: Int,
         until end: ContinuousClock.Instant
-    ) async throws -> TierGeneration? {
+    ) async throws -> Wait {
         var pause = Duration.milliseconds(100)
         while true {
             // The claim itself may have taken long, so the first look comes at once.
             if let later = try await link.reader.newest(of: url),
                 later.time > newest?.time ?? Timestamp(milliseconds: 0)
             {
-                return later
+                return .answer(later)
             }
-            let isTaken = try await link.claims.isTaken(url, after: newest?.time, attempt: attempt)
-            guard isTaken, ContinuousClock.now < end else { return nil }
+            guard try await link.claims.isTaken(url, after: newest?.time, attempt: attempt) else { return .claimEnded }
+            guard ContinuousClock.now < end else { return .timeout }
             try await Deadlines.shared.sleep(for: pause * Double.random(in: 0.5...1.5))
             pause = min(pause * 2, .seconds(2))
         }

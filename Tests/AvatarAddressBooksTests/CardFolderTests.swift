@@ -6,7 +6,7 @@ import Testing
 @testable import AvatarStore
 
 /// Folders of vCards.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct CardFolderTests {
     private static func card(_ id: String, photo: UInt64? = 1) -> String {
         let photo = photo.map {

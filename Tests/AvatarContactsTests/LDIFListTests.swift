@@ -5,7 +5,7 @@ import Testing
 @testable import AvatarContacts
 
 /// Lists in LDIF (RFC 2849).
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct LDIFListTests {
     private static let samples = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/Samples/"
 

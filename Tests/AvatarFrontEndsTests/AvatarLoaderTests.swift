@@ -6,7 +6,7 @@ import Testing
 @testable import AvatarStore
 
 @MainActor
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct AvatarLoaderTests {
     private let face = SampleImage.png(seed: 1, byteCount: 20_000)
     private let other = Images.face(2)

@@ -9,7 +9,7 @@ private struct Wall: FetchableImage {
 
 /// Requests of all front ends for the same image share one download.
 @MainActor
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct CoalescingTests {
     private let face = Images.face(1)
 

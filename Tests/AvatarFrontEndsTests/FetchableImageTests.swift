@@ -11,7 +11,7 @@ private struct Wall: FetchableImage {
     let avatarStore: AvatarStore
 }
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct FetchableImageTests {
     private let face = Images.face(1)
     private let other = Images.face(2)

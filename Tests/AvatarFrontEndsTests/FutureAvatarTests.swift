@@ -32,7 +32,7 @@ private struct Person: Decodable, Sendable {
 }
 
 @MainActor
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct FutureAvatarTests {
     private let face = Images.face(1)
     private let other = Images.face(2)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AvatarStore
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct PrefetchTests {
     private func serve(_ fixture: StoreFixture, _ names: [String]) -> [String] {
         names.enumerated().map { fixture.serve(Images.face($0), at: "/\($1).png") }

@@ -4,7 +4,7 @@ import AvatarStoreTesting
 import Testing
 
 @MainActor
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct RemoteAvatarTests {
     private let face = Images.face(1)
     private let other = Images.face(2)

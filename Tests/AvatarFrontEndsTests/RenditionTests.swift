@@ -12,7 +12,7 @@ private struct Wall: FetchableImage {
 
 /// Each front end returns the requested rendition, and never another one from memory.
 @MainActor
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct RenditionTests {
     /// About 140 pixels wide, so that renditions of 96 and 48 pixels are smaller.
     private let face = SampleImage.png(seed: 1, byteCount: 60_000)

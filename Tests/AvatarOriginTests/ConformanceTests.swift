@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// The conformance checks of `AvatarStoreTesting`, with our own clients and with faulty ones.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ConformanceTests {
     private static func configuration(_ settings: OriginClientConformance.Settings) -> OriginConfiguration {
         var configuration = OriginConfiguration()

@@ -4,7 +4,7 @@ import AvatarStoreTesting
 import Testing
 
 /// Bytes that an origin sends before a request, with the client on libcurl.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct EarlyBytesTests {
     /// Another service on the port, which speaks first.
     @Test(arguments: ["220 mail.example ESMTP\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "\u{0}\u{1}\u{2}"])

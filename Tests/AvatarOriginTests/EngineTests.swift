@@ -7,7 +7,7 @@ import Testing
 @testable import AvatarOrigin
 
 /// The thread of the libcurl client.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct EngineTests {
     private func configuration() -> OriginConfiguration {
         var configuration = OriginConfiguration()

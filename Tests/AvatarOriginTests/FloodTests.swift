@@ -6,7 +6,7 @@ import Testing
 
 /// Origins that flood an HTTP/2 connection (RFC 9113 section 10.5), with the client on libcurl. Each request ends in an error,
 /// and the next one to another origin succeeds.
-@Suite(.enabled(if: Certificate.isAvailable, Certificate.absence), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: Certificate.isAvailable, Certificate.absence), .timeLimit(.minutes(5)))
 struct FloodTests {
     enum Flood: CaseIterable, Sendable {
         /// Frames that ask for an acknowledgement each.

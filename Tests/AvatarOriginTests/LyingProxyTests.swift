@@ -5,7 +5,7 @@ import Testing
 
 /// Proxies that do not do what they say. No request for an https URL is sent in the clear, and no text of the proxy becomes an
 /// image.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LyingProxyTests {
     private func withProxy(
         _ scheme: String = "http",

@@ -5,7 +5,7 @@ import ProgramRunning
 import Testing
 
 /// Proxies that speak TLS or SOCKS5, with the client on libcurl. `ProxyTests` has plain http.
-@Suite(.enabled(if: Certificate.isAvailable, Certificate.absence), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: Certificate.isAvailable, Certificate.absence), .timeLimit(.minutes(5)))
 struct ProxyKindTests {
     private static let names = NameLookup.Resolver.knowing([
         "pictures.example": .addresses("93.184.216.34"), "inside.example": .addresses("10.0.0.1"),

@@ -11,7 +11,7 @@ import Darwin
 #endif
 
 /// Requests with a method, a body and a signature, beside those of images.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ServerRequestTests {
     private static let signature = ServerRequest.Signature(
         key: "AKIA",

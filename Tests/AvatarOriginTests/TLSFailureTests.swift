@@ -4,7 +4,7 @@ import AvatarStoreTesting
 import Testing
 
 /// The reasons for which a TLS connection is refused, and their messages.
-@Suite(.enabled(if: Certificate.isAvailable, Certificate.absence), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: Certificate.isAvailable, Certificate.absence), .timeLimit(.minutes(5)))
 struct TLSFailureTests {
     /// Runs `body` with a client that trusts `trusted`, and the port of an origin that shows `certificate`.
     private func withOrigin(

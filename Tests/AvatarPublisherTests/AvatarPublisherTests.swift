@@ -89,7 +89,7 @@ private final class HastyListener: Subscriber, Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct AvatarPublisherTests {
     private let face = SampleImage.png(seed: 1, byteCount: 1000)
 

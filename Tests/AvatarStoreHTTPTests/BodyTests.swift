@@ -72,7 +72,7 @@ struct BodyTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func slowReaderOfEventsLearnsWhereToContinue() async throws {
+    @Test(.timeLimit(.minutes(5))) func slowReaderOfEventsLearnsWhereToContinue() async throws {
         try await ResponderFixture.with { fixture in
             let last = try fixture.store.store.lastChange()
             let events = body(fixture, "/changes?since=0", [.accept: "text/event-stream"])

@@ -8,7 +8,7 @@ import Testing
 /// The exported pages in a real browser, if this machine has one.
 @Suite(.enabled(if: Browser.path != nil, "needs Chromium: apt-get install chromium"), .timeLimit(.minutes(5)))
 struct BrowserTests {
-    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
     func pagesFitAndObeyTheirPolicy(isDark: Bool) async throws {
         try await PageTests.withHostileStore { fixture in
             try await Browser.withFolder { folder in
@@ -45,7 +45,7 @@ struct BrowserTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func screenshotShowsImages() async throws {
+    @Test(.timeLimit(.minutes(5))) func screenshotShowsImages() async throws {
         try await ResponderFixture.with { fixture in
             try await Browser.withFolder { folder in
                 let site = Site(folder: folder.appending(path: "site"))

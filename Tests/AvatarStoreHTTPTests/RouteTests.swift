@@ -54,7 +54,7 @@ struct RouteTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func changesComeAsEvents() async throws {
+    @Test(.timeLimit(.minutes(5))) func changesComeAsEvents() async throws {
         try await ResponderFixture.with { fixture in
             let fields: HTTPFields = [.accept: "text/event-stream", .init("Last-Event-ID")!: "0"]
             let request = HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/changes", headerFields: fields)

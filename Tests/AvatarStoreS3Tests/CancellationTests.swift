@@ -20,7 +20,7 @@ struct CancellationTests {
             let result = await task.result
             #expect(throws: CancellationError.self) { try result.get() }
         }
-        #expect(ContinuousClock.now - start < .seconds(2))
+        #expect(ContinuousClock.now - start < .seconds(15), "a silent service is given up after 20 seconds")
     }
 
     @Test func cancellationEndsAPauseBetweenAttempts() async throws {
@@ -28,10 +28,9 @@ struct CancellationTests {
         let tier = try S3Tier.at(server)
         let task = Task { try await tier.put("a", []) }
         try await waitUntil { !server.requests.isEmpty }
-        let start = ContinuousClock.now
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(ContinuousClock.now - start < .seconds(2))
+        #expect(server.requests.count == 1)
     }
 
     @Test func releasedTiersLeakNothing() async throws {

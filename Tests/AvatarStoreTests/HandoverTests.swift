@@ -3,7 +3,7 @@ import Testing
 
 @testable import AvatarStore
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HandoverTests {
     private struct Failure: Error {}
 

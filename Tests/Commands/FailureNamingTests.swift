@@ -42,10 +42,52 @@ import Testing
             let bare = try await workplace.run("sync", "list.txt", network, "--json", "--store", "other")
 
             #expect(listed.status == 1)
-            #expect(listed.messages.hasPrefix("avatars: gone (contact 4711): \(origin.url("/gone.png")) "))
+            let subject = "gone (contact 4711, line 1)"
+            #expect(listed.messages.hasPrefix("avatars: \(subject): \(origin.url("/gone.png")) "))
             for run in [json, due] { #expect(run.text.contains(#""failures":[{"contact":"4711","key":"http"#)) }
             // A list of bare URLs names no contacts.
             #expect(bare.text.contains(#""failures":[{"contact":null,"key":"http"#))
+        }
+    }
+
+    /// The images of one contact are requested one after another, and some fail before they are requested or after their commit.
+    @Test func failedImagesNameTheLine_ofEachKindOfFailure() async throws {
+        try await withImages { origin in
+            let workplace = try Workplace()
+            for path in ["/1", "/2"] { origin.setResponse(.status(404), for: path) }
+            origin.setResponse(.status(500), for: "/3")
+            origin.setResponse(.init(body: .text("<html>")), for: "/4")
+            let csv = """
+                id,photo
+                "in two
+                lines",\(origin.url("/3"))
+                page,\(origin.url("/4"))
+                large,\(origin.url("/p/5.png"))
+                same,\(origin.url("/4"))
+
+                """
+            try workplace.write("people.csv", csv)
+            let photos = ["/1", "/2"].map { "PHOTO;VALUE=uri:\(origin.url($0))\n" }.joined()
+            let head = "BEGIN:VCARD\nVERSION:4.0\nFN:Ada\n"
+            let cards = "\(head)UID:ada\nEND:VCARD\n\(head)UID:several\n\(photos)END:VCARD\n"
+            try workplace.write("people.vcf", cards)
+            let photo = "\"photo\": \"data:image/png;base64,AAAA\""
+            try workplace.write("people.json", "[{\"id\": \"a\"}, {\"id\": \"b\", \(photo)}]")
+            let lists = ["people.csv", "people.vcf", "people.json"]
+            let arguments = ["sync"] + lists + ["--budget", "100B", "--allow-private-network"]
+
+            let text = try await workplace.start(arguments + ["--store", "text"]).end()
+            let json = try await workplace.start(arguments + ["--json"]).end()
+            let due = try await workplace.run("sync", "--all", "--policy", "reload", "--allow-private-network", "--json")
+
+            let lines = try #require(try json.object.objects("failures")).map { failure in
+                "\(failure["contact"] as? String ?? "") \(failure["line"] as? Int ?? 0) \(failure["record"] as? Int ?? 0)"
+            }
+            #expect(lines.sorted() == ["b 1 2", "in two\nlines 2 0", "large 5 0", "page 4 0", "several 6 0"])
+            #expect(text.messages.contains("avatars: gone (contact several, people.vcf line 6): \(origin.url("/2")) "))
+            #expect(text.messages.contains("avatars: notImage (contact b): people.json, line 1, record 2: "))
+            // Without a list no line is known.
+            #expect(try #require(try due.object.objects("failures")).allSatisfy { $0["line"] is NSNull })
         }
     }
 
@@ -75,7 +117,7 @@ import Testing
             let fetch = try await workplace.start(["fetch", origin.url("/p/2.png")] + options).end()
 
             #expect(sync.status == 1 && fetch.status == 1)
-            #expect(sync.messages.contains("tooLarge: \(origin.url("/p/1.png")): "))
+            #expect(sync.messages.contains("tooLarge (line 1): \(origin.url("/p/1.png")): "))
             #expect(fetch.messages.contains("\(origin.url("/p/2.png")): "))
         }
     }

@@ -18,7 +18,7 @@ import Testing
 
     private static let endings = [(SIGINT, Int32(130)), (SIGTERM, Int32(143))]
 
-    @Test(.timeLimit(.minutes(1)), arguments: endings)
+    @Test(.timeLimit(.minutes(5)), arguments: endings)
     func signalEndsASaveThatWaitsForAPipe(signal: Int32, status: Int32) async throws {
         try await withPipe { workplace in
             let running = try await workplace.start(["save", "pipe", "--name", "new"])
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: endings)
+    @Test(.timeLimit(.minutes(5)), arguments: endings)
     func signalEndsAGetThatWaitsForAReader(signal: Int32, status: Int32) async throws {
         try await withPipe { workplace in
             let running = try await workplace.start(["get", "name:me", "--output", "pipe", "--verbose"])
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func signalEndsAProgramWhosePipeIsFull() async throws {
         try await withPipe { workplace in
             // More than a pipe holds.
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(1)),
+        .timeLimit(.minutes(5)),
         arguments: [
             ["list"], ["stats"], ["get", "name:me"], ["save", "me.png", "--name", "x"], ["sync"], ["verify"], ["trim"],
             ["migrate", "--status"], ["backup", "copy"],
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: [["trim"], ["get", "name:me"], ["verify", "--repair"]])
+    @Test(.timeLimit(.minutes(5)), arguments: [["trim"], ["get", "name:me"], ["verify", "--repair"]])
     func refusesAPipeInPlaceOfTheStoreID(arguments: [String]) async throws {
         try await withPipe { workplace in
             let mark = workplace.path("store/staging/caches.store-id")
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func certificatesAreNotReadFromAPipe() async throws {
         try await withPipe { workplace in
             let run = try await workplace.run("fetch", "https://pictures.example/a.png", "--ca-file", "pipe")

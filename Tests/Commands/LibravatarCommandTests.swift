@@ -55,7 +55,7 @@ import FoundationNetworking
         return ((response as? HTTPURLResponse)?.statusCode, Array(data))
     }
 
-    @Test(.timeLimit(.minutes(2))) func addressFindsTheImage_onceTheStoreKeepsDigests() async throws {
+    @Test(.timeLimit(.minutes(5))) func addressFindsTheImage_onceTheStoreKeepsDigests() async throws {
         try await withPeople { workplace in
             try await workplace.run("sync", "people.json", "--allow-private-network").requireSuccess()
 
@@ -92,7 +92,7 @@ import FoundationNetworking
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func listOfTheServerIsRecorded_andTheSettingRemovesTheDigests() async throws {
+    @Test(.timeLimit(.minutes(5))) func listOfTheServerIsRecorded_andTheSettingRemovesTheDigests() async throws {
         try await withPeople { workplace in
             let options = ["--libravatar", "--sync", "people.json", "--allow-private-network"]
             let program = try await workplace.start(["serve", "--listen", "127.0.0.1:0"] + options)

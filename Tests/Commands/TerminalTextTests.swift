@@ -6,7 +6,7 @@ import Testing
 @testable import avatars
 
 /// No text from outside commands the terminal: ids, names, paths and arguments lose their control characters.
-@Suite(.timeLimit(.minutes(2))) struct TerminalTextTests {
+@Suite(.timeLimit(.minutes(5))) struct TerminalTextTests {
     /// Clears the screen, in 7 and in 8 bits; sets the title of the window; ends the line; turns the direction of text.
     private static let hostile = "e\u{1B}[2J\u{9B}2J\u{1B}]0;x\u{7}\r\n\u{202E}\u{2028}v\u{7F}"
 

@@ -10,7 +10,7 @@ struct EarlySignalTests {
     /// machine, and the signal comes first.
     @Test(
         .enabled(Comment(rawValue: Strace.absence)) { await Strace.isUsable },
-        .timeLimit(.minutes(1)),
+        .timeLimit(.minutes(5)),
         arguments: [("INT", 130), ("TERM", 143)]
     )
     func isKeptUntilTheProgramReadsIt(signal: String, status: Int) async throws {

@@ -6,7 +6,7 @@ import Testing
 /// `avatars serve` behind the real nginx, with the configuration in `Examples/nginx`.
 @Suite(
     .enabled(if: Nginx.isAvailable, Comment(rawValue: Nginx.absence)),
-    .timeLimit(.minutes(2))
+    .timeLimit(.minutes(5))
 )
 struct ServeBehindNginxTests {
     private static let example = URL(filePath: #filePath).deletingLastPathComponent()

@@ -14,7 +14,7 @@ import ServiceLifecycle
 import Testing
 
 /// The responder on servers that host programs have, with a client on a socket.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct AvatarStoreHTTPExamples {
     private static let logger = Logger(label: "examples") { _ in SwiftLogNoOpLogHandler() }
 

@@ -12,7 +12,7 @@ import SwiftUI
 /// The examples of the documentation, compiled as in another package and run. A test in `Tests/Documentation` compares them line by line.
 /// Only the URLs differ: `"https://example.org/ada.png"` is the variable `ada` here.
 @MainActor
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ExampleTests {
     private let face = SampleImage.png(seed: 1, byteCount: 3000)
     private let silhouette = Images.face(2)

@@ -5,7 +5,13 @@ package enum SyncItem: Sendable {
     /// Several images for one contact, the preferred one first. The next one counts if the origin has none for the one
     /// before: several URLs of a list, or the URLs of its e-mail addresses at all sources. `byEmail`: the latter, to try if the
     /// URLs have only ignored images.
-    case candidates([AvatarKey], contact: String, lowDataURL: String? = nil, byEmail: [AvatarKey] = [])
+    case candidates(
+        [AvatarKey],
+        contact: String,
+        lowDataURL: String? = nil,
+        byEmail: [AvatarKey] = [],
+        place: ListPlace? = nil
+    )
     /// An entry of the index.
     case entry(AvatarEntry)
     /// A number of entries that get no request, counted without reading them.
@@ -37,7 +43,7 @@ package struct ListedImage: Sendable {
     package let lowDataURL: String?
     /// The key of `url`, or why it is not a URL.
     let parsed: Result<AvatarKey, AvatarStoreError>
-    /// The record of a text that is not a URL; `nil` if `url` is one, or the list does not tell its places.
+    /// The record that names it; `nil` if the list does not tell its places.
     let place: ListPlace?
 
     /// The key of the image; `nil` if `url` is not a URL.
@@ -58,14 +64,13 @@ extension SyncItem {
         place: ListPlace? = nil
     ) -> SyncItem {
         let parsed = Result { () throws(AvatarStoreError) in try AvatarKey(url: url) }
-        let isURL = if case .success = parsed { true } else { false }
         return .image(
             ListedImage(
                 url: url,
                 contact: contact,
                 lowDataURL: lowDataURL,
                 parsed: parsed,
-                place: isURL ? nil : place
+                place: place
             )
         )
     }
@@ -96,6 +101,8 @@ package struct ListedPhotos: Sendable {
     package let unreadable: [UnreadableContactImage]
     /// Whether the contact has an image at a URL too, which is an item of its own.
     package let hasURL: Bool
+    /// The number of the contact's record in a JSON array; `nil` in other formats.
+    private let record: Int?
 
     /// The embedded images of `contact`; `nil` if it has none.
     package init?(_ contact: Contact) {
@@ -103,6 +110,7 @@ package struct ListedPhotos: Sendable {
         photos = Self.numbered(contact.images.compactMap { if case .photo(let photo) = $0 { photo } else { nil } })
         unreadable = contact.images.compactMap { if case .unreadable(let image) = $0 { image } else { nil } }
         hasURL = contact.avatarURL != nil
+        record = contact.place?.record
         if photos.isEmpty && unreadable.isEmpty { return nil }
     }
 
@@ -120,6 +128,16 @@ package struct ListedPhotos: Sendable {
     /// The bytes of all photos.
     package var byteCount: Int { photos.reduce(0) { $0 + $1.bytes.count } }
 
+    /// The place of a photo.
+    package func place(of photo: ContactPhoto) -> ListPlace {
+        ListPlace(list: photo.list, line: photo.line, record: record)
+    }
+
+    /// The place of an image that cannot be read.
+    package func place(of image: UnreadableContactImage) -> ListPlace {
+        ListPlace(list: image.list, line: image.line, record: record)
+    }
+
     /// The key of the photo with `number`.
     ///
     /// - Throws: `invalidKey` for a contact's id that cannot be part of a key.
@@ -133,14 +151,6 @@ package struct ListedPhotos: Sendable {
         for number in photos.map(\.number) + unreadable.compactMap(\.number) { keys.append(try key(of: number)) }
         return keys
     }
-}
-
-extension ContactPhoto {
-    package var place: ListPlace { ListPlace(list: list, line: line) }
-}
-
-extension UnreadableContactImage {
-    package var place: ListPlace { ListPlace(list: list, line: line) }
 }
 
 /// A record that a later record of the same contact replaces.
@@ -164,6 +174,8 @@ package struct CandidateChain: Sendable {
     package var lowDataURL: String?
     /// The images that the contact had when the sync came to it.
     package let linked: Set<AvatarKey>
+    /// The record of the contact; `nil` if the list does not tell its places.
+    package var place: ListPlace?
     /// How many of the candidates are known to have no image.
     package var position = 0
     /// Whether the current candidate was requested for this contact, and is counted with its image.
@@ -203,7 +215,7 @@ package struct CandidateChain: Sendable {
             lowDataURL: nil,
             linked: linked.subtracting(candidates)
         )
-        chain.followsURLs = true
+        (chain.followsURLs, chain.place) = (true, place)
         return chain
     }
 }

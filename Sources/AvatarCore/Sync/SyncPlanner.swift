@@ -103,7 +103,7 @@ package struct SyncPlanner: Sendable {
         case .image(let image):
             noteContact(image.contact, &steps)
             try plan(image, in: context, into: &steps)
-        case .candidates(let keys, let contact, let lowDataURL, let byEmail):
+        case .candidates(let keys, let contact, let lowDataURL, let byEmail, let place):
             noteContact(contact, &steps)
             let linked = Set(context.known.images(of: contact))
             let hasSavedImage = linked.contains(where: \.isSaved)
@@ -112,7 +112,7 @@ package struct SyncPlanner: Sendable {
                 return steps.append(.withoutImage(contact: contact, former: []))
             }
             var chain = CandidateChain(contact: contact, candidates: keys, lowDataURL: lowDataURL, linked: linked)
-            chain.byEmail = hasSavedImage ? [] : byEmail
+            (chain.byEmail, chain.place) = (hasSavedImage ? [] : byEmail, place)
             for key in keys { chain.sources[key] = context.known.source(for: key) }
             let photos = context.formerPhotos(of: contact)
             if !photos.isEmpty { steps.append(.replace(contact: contact, former: photos, by: keys + byEmail)) }
@@ -166,7 +166,8 @@ package struct SyncPlanner: Sendable {
         guard named.insert(key.rawValue) else {
             return steps.append(.image(PlannedImage(key: key, entry: entry, contact: contact, action: .share)))
         }
-        let image = try classify(key, entry, contact: contact, lowDataURL: listed.lowDataURL, in: context)
+        var image = try classify(key, entry, contact: contact, lowDataURL: listed.lowDataURL, in: context)
+        image.place = listed.place
         steps.append(.image(image))
     }
 
@@ -274,7 +275,7 @@ package struct SyncPlanner: Sendable {
             let lowDataURL = chain.position == 0 ? chain.lowDataURL : nil
             let isLinked = image.isLinked
             image = try classify(key, entry, contact: chain.contact, lowDataURL: lowDataURL, chain: chain, in: context)
-            image.isLinked = isLinked
+            (image.isLinked, image.place) = (isLinked, chain.place)
         } else {
             image.action = .share
             image.chain = chain
@@ -329,7 +330,7 @@ package struct SyncPlanner: Sendable {
         _ known: SyncSnapshot
     ) -> [(contact: String, key: AvatarKey)] {
         var former: [(contact: String, key: AvatarKey)] = []
-        for case .candidates(let keys, let contact, _, let byEmail) in items {
+        for case .candidates(let keys, let contact, _, let byEmail, _) in items {
             let isByEmail = keys.first?.isEmailImage == true
             for key in known.images(of: contact) where !keys.contains(key) && !byEmail.contains(key) {
                 guard let entry = known.entry(for: key) else { continue }

@@ -48,6 +48,8 @@ package struct PlannedImage: Sendable {
     package let entry: AvatarEntry?
     /// The contact that uses the image; `nil` if the sync has no list.
     package let contact: String?
+    /// The record of `contact`; `nil` if the list does not tell its places.
+    package var place: ListPlace?
     package var action: Action
     /// Whether the entry's file was seen with its indexed length.
     package var hasFile = false
@@ -141,7 +143,7 @@ package struct SyncSnapshot: Sendable {
             switch item {
             case .entry(let entry): lacksImage(entry)
             case .image(let image): image.key.map { lacksImage(entries[$0]) } ?? false
-            case .candidates(let keys, _, _, _): keys.contains { lacksImage(entries[$0]) }
+            case .candidates(let keys, _, _, _, _): keys.contains { lacksImage(entries[$0]) }
             case .postponed, .withoutImage, .photos, .unreadable, .duplicate, .contact, .nothingYet, .reduced, .clash:
                 false
             }
@@ -154,7 +156,7 @@ package struct SyncSnapshot: Sendable {
             switch item {
             case .entry(let entry): url(of: entry.key, entry, at: now)
             case .image(let image): image.key.map { url(of: $0, entries[$0], at: now) } ?? []
-            case .candidates(let keys, _, _, _): keys.flatMap { url(of: $0, entries[$0], at: now) }
+            case .candidates(let keys, _, _, _, _): keys.flatMap { url(of: $0, entries[$0], at: now) }
             case .postponed, .withoutImage, .photos, .unreadable, .duplicate, .contact, .nothingYet, .reduced, .clash:
                 []
             }

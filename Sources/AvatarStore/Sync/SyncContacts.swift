@@ -12,6 +12,8 @@ final class SyncContacts {
     private var chains: [AvatarKey: [CandidateChain]] = [:]
     /// Images in flight whose failure counts, because some contact has no other candidate.
     private var namedPlainly: Set<AvatarKey> = []
+    /// The records that name images whose outcome is to come, for the report of a failure.
+    private var places: [AvatarKey: ListPlace] = [:]
     /// Chains whose candidate turned out to have no image.
     private var toAdvance: [CandidateChain] = []
 
@@ -26,6 +28,14 @@ final class SyncContacts {
     func begin(_ key: AvatarKey, for chain: CandidateChain) {
         chains[key] = [chain]
     }
+
+    /// Records that the record at `place` names `key`, whose outcome is to come.
+    func note(_ place: ListPlace, of key: AvatarKey) {
+        places[key] = place
+    }
+
+    /// Takes the record that names `key`; `nil` if the list does not tell its places.
+    func takePlace(of key: AvatarKey) -> ListPlace? { places.removeValue(forKey: key) }
 
     /// Records that `contact` shares the image of `key`, which is in flight.
     func share(_ key: AvatarKey, with contact: String) {
@@ -73,6 +83,7 @@ final class SyncContacts {
     /// - Returns: the number of contacts settled by this, apart from the one that `key` is counted with.
     func endChains(at key: AvatarKey) -> Int {
         namedPlainly.remove(key)
+        places[key] = nil
         return chains.removeValue(forKey: key)?.count { !$0.ownsTarget } ?? 0
     }
 

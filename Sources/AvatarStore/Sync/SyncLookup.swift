@@ -59,7 +59,7 @@ struct SyncLookup {
             switch item {
             case .entry(let entry): due.append(entry)
             case .image(let image): if image.key != nil { listed.append(image.contact) }
-            case .candidates(_, let contact, _, _): images.append((contact, try index.imageKeys(of: contact)))
+            case .candidates(_, let contact, _, _, _): images.append((contact, try index.imageKeys(of: contact)))
             case .photos(let photos): images.append((photos.contact, try index.imageKeys(of: photos.contact)))
             case .reduced(let url): reduced.append(url)
             case .postponed, .withoutImage, .unreadable, .duplicate, .contact, .nothingYet, .clash: break
@@ -107,7 +107,7 @@ extension SyncItem {
     func forEachKey(_ body: (AvatarKey) -> Void) {
         switch self {
         case .image(let image): image.key.map(body)
-        case .candidates(let candidates, _, _, let byEmail):
+        case .candidates(let candidates, _, _, let byEmail, _):
             candidates.forEach(body)
             byEmail.forEach(body)
         case .reduced(let url): url.former.map(body)

@@ -21,7 +21,7 @@ struct SyncPhotos {
         var isReadable = listed.unreadable.isEmpty
         for image in listed.unreadable { try countUnreadable(image, of: listed) }
         for photo in listed.photos {
-            let isSaved = try save(photo, as: listed.key(of: photo.number), of: listed.contact, planned.linked)
+            let isSaved = try save(photo, as: listed.key(of: photo.number), of: listed, planned.linked)
             isReadable = isReadable && isSaved
         }
         try await scope.writer.unlink(planned.formerPhotos.map { (listed.contact, $0) })
@@ -35,12 +35,12 @@ struct SyncPhotos {
     private func save(
         _ photo: ContactPhoto,
         as key: AvatarKey,
-        of contact: String,
+        of listed: ListedPhotos,
         _ linked: [AvatarKey]
     ) throws -> Bool {
         guard try !scope.parts.isStored(photo.sha256, as: key) else {
             tally.update { $0.saved += 1 }
-            if !linked.contains(key) { committer.link(key, contact) }
+            if !linked.contains(key) { committer.link(key, listed.contact) }
             return true
         }
         guard photo.digest == nil else {
@@ -51,14 +51,15 @@ struct SyncPhotos {
         do {
             let intake = scope.parts.intake(scope.engine.limits)
             let image = try intake.stage(photo.bytes, in: .documents, at: scope.engine.places)
-            let change = Change(key: key, owners: [contact], content: .image(image, validation: nil))
+            let change = Change(key: key, owners: [listed.contact], content: .image(image, validation: nil))
             committer.add(SyncCommitter.Item(change))
+            scope.contacts.note(listed.place(of: photo), of: key)
             return true
         } catch let error as AvatarStoreError where error.code == .imageRefused {
             scope.sources?.noteMissingPhoto(key)
             tally.update { report in
                 report.unreadable += 1
-                report.add(.init(photo, error, key: key, contact: contact))
+                report.add(.init(photo, error, key: key, of: listed))
             }
             return false
         }
@@ -75,18 +76,19 @@ struct SyncPhotos {
 
     /// Counts a photo that was committed or refused.
     package func count(_ key: AvatarKey, _ committed: Committed) {
+        let place = scope.contacts.takePlace(of: key)
         switch committed.outcome {
         case .stored(let isChanged): tally.countSaved(key, isChanged: isChanged)
-        case .overBudget(let error): countUnsaved(key, error)
-        case .failed(let failure): countUnsaved(key, failure.error)
+        case .overBudget(let error): countUnsaved(key, error, at: place)
+        case .failed(let failure): countUnsaved(key, failure.error, at: place)
         case .notModified, .notStored, .ignored, nil: break
         }
     }
 
     /// Counts a photo that could not be stored. The report names the contact that the index has for it.
-    private func countUnsaved(_ key: AvatarKey, _ error: AvatarStoreError) {
+    private func countUnsaved(_ key: AvatarKey, _ error: AvatarStoreError, at place: ListPlace?) {
         scope.sources?.noteMissingPhoto(key)
         tally.update { $0.unreadable += 1 }
-        tally.add(FetchFailure(kind: .storage, message: error.message), key, of: nil)
+        tally.add(FetchFailure(kind: .storage, message: error.message), key, of: nil, at: place)
     }
 }

@@ -84,9 +84,8 @@ struct SyncPreviewCounter {
         if case .request(let target, _) = image.action,
             let error = refusal(target.requestKey, named?.origin(of: target.requestKey))
         {
-            return fail(
-                .init(FetchFailure(kind: error.kind, message: error.message), image.key, contact: image.contact)
-            )
+            let failure = FetchFailure(kind: error.kind, message: error.message)
+            return fail(.init(failure, image.key, contact: image.contact, at: image.place))
         }
         switch image.action {
         case .keep: plan.report.fresh += 1
@@ -99,7 +98,7 @@ struct SyncPreviewCounter {
         case .leaveOut: break
         case .refuse(let error):
             let failure = FetchFailure(kind: .unsupportedURL, message: error.message)
-            fail(.init(failure, image.key, contact: image.contact))
+            fail(.init(failure, image.key, contact: image.contact, at: image.place))
         }
     }
 
@@ -113,7 +112,7 @@ struct SyncPreviewCounter {
                 plan.report.saved += 1
             } catch let error as AvatarStoreError where error.code == .imageRefused {
                 plan.report.unreadable += 1
-                plan.report.add(.init(photo, error, key: key, contact: listed.contact))
+                plan.report.add(.init(photo, error, key: key, of: listed))
             }
         }
         for image in listed.unreadable {

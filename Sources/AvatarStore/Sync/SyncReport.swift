@@ -13,10 +13,10 @@ public struct SyncReport: Sendable {
         public var message: String
         /// The id of the contact with the image; `nil` if it is not known, or the list has bare URLs only.
         public var contact: String?
-        /// The name of the list with the record or with a text that is not a URL, if the caller gave one; `nil` for an image
-        /// at a URL.
+        /// The name of the list with the record, if the caller gave one.
         public var list: String?
-        /// The line of the list in which the record or its photo begins, counted from 1; `nil` for an image at a URL.
+        /// The line of the list in which the record or its photo begins, counted from 1; `nil` if the list does not tell it,
+        /// or the sync has no list.
         public var line: Int?
         /// The number of the record in a JSON array, counted from 1; `nil` in other formats.
         public var record: Int?

@@ -67,7 +67,7 @@ struct SyncResults {
         guard error.failure != .tooLarge else {
             let failure = FetchFailure(kind: .tooLarge, message: error.message)
             committer.add(failure, inPlaceOf: item.change)
-            return tally.count(failure, key, of: item.change.owners.first)
+            return tally.count(failure, key, of: item.change.owners.first, at: contacts.takePlace(of: key))
         }
         tally.count(.overBudget(error), key)
         // The stored image stays, and the contacts are linked to it.
@@ -178,7 +178,7 @@ struct SyncResults {
             return
         }
         if contacts.takeLastResort(target.key) || !failure.isNone(for: target) {
-            tally.count(failure, target.key, of: target.owners.first)
+            tally.count(failure, target.key, of: target.owners.first, at: contacts.takePlace(of: target.key))
         } else {
             tally.update { $0.answered += 1 }
         }

@@ -189,7 +189,7 @@ extension SyncItem {
         guard let url = contact.avatarURL else {
             guard photos.isEmpty else { return photos }
             let candidates = try emailImages(of: contact, sources)
-            return candidates.isEmpty ? [.withoutImage] : [.candidates(candidates, contact: contact.id)]
+            return candidates.isEmpty ? [.withoutImage] : [.candidates(candidates, contact: contact.id, place: contact.place)]
         }
         let byEmail = asksBehindURLs ? try emailImages(of: contact, sources) : []
         let candidates = byEmail.isEmpty ? contact.candidates : contact.allURLs
@@ -200,7 +200,13 @@ extension SyncItem {
             ]
         }
         return photos + [
-            .candidates(candidates, contact: contact.id, lowDataURL: contact.lowDataURL, byEmail: byEmail)
+            .candidates(
+                candidates,
+                contact: contact.id,
+                lowDataURL: contact.lowDataURL,
+                byEmail: byEmail,
+                place: contact.place
+            )
         ]
     }
 

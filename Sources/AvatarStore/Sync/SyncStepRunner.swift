@@ -65,6 +65,7 @@ struct SyncStepRunner {
             linkStored(image, &kept)
         case .request(let target, _):
             if let chain = image.chain { contacts.begin(key, for: chain) }
+            if let place = image.place { contacts.note(place, of: key) }
             dispatcher.add(target)
         case .share:
             tally.settle()
@@ -78,7 +79,8 @@ struct SyncStepRunner {
         case .refuse(let error):
             tally.update { $0.fail(.unsupportedURL) }
             tally.settle()
-            tally.add(FetchFailure(kind: .unsupportedURL, message: error.message), key, of: image.contact)
+            let failure = FetchFailure(kind: .unsupportedURL, message: error.message)
+            tally.add(failure, key, of: image.contact, at: image.place)
         }
     }
 

@@ -111,22 +111,26 @@ final class SyncTally {
 
     /// Counts the failure of an image, and reports it with its contact.
     ///
-    /// - Parameter listed: the contact in the list; `nil` to look it up in the index.
-    package func count(_ failure: FetchFailure, _ key: AvatarKey, of listed: String?) {
+    /// - Parameters:
+    ///   - listed: the contact in the list; `nil` to look it up in the index.
+    ///   - place: its record; `nil` if it is not known.
+    package func count(_ failure: FetchFailure, _ key: AvatarKey, of listed: String?, at place: ListPlace?) {
         let contact = contact(of: key, listed)
         // The missing network is reported once. It is not a failure of an image.
         guard failure.kind != .offline else { return report.skip(.offline) }
         report.count(.failed(failure))
         note(key, .failed(failure))
-        report.add(.init(failure, key, contact: contact))
+        report.add(.init(failure, key, contact: contact, at: place))
     }
 
     /// Reports why the image of `key` is not stored, without counting it.
     ///
-    /// - Parameter listed: the contact in the list; `nil` to look it up in the index.
-    func add(_ failure: FetchFailure, _ key: AvatarKey, of listed: String?) {
+    /// - Parameters:
+    ///   - listed: the contact in the list; `nil` to look it up in the index.
+    ///   - place: its record; `nil` if it is not known.
+    func add(_ failure: FetchFailure, _ key: AvatarKey, of listed: String?, at place: ListPlace?) {
         let contact = contact(of: key, listed)
-        report.add(.init(failure, key, contact: contact))
+        report.add(.init(failure, key, contact: contact, at: place))
     }
 
     /// The contact to report with `key`: the one in the list, else the first one in the index.
@@ -147,11 +151,13 @@ final class SyncTally {
 extension SyncReport.Failure {
     /// The failure to fetch an image.
     ///
-    /// - Parameter contact: the contact of the image. It is left out if it is the image's URL, as in a list of bare
-    ///   URLs.
-    init(_ failure: FetchFailure, _ key: AvatarKey, contact: String?) {
+    /// - Parameters:
+    ///   - contact: the contact of the image. It is left out if it is the image's URL, as in a list of bare URLs.
+    ///   - place: the record of the contact.
+    init(_ failure: FetchFailure, _ key: AvatarKey, contact: String?, at place: ListPlace?) {
         let isURL = contact.flatMap(AvatarKey.init(listed:)) == key
         self.init(key: key.rawValue, kind: failure.kind, message: failure.message, contact: isURL ? nil : contact)
+        (list, line, record) = (place?.list, place?.line, place?.record)
         host = failure.redirectedHost ?? AvatarKey(stored: key.url ?? "").host?.description
     }
 
@@ -170,8 +176,9 @@ extension SyncReport.Failure {
 
 extension SyncReport.Failure {
     /// An embedded photo that was refused.
-    init(_ photo: ContactPhoto, _ error: AvatarStoreError, key: AvatarKey, contact: String) {
-        self = photo.place.failure(.notImage, error.message, key: key.rawValue, contact: contact)
+    init(_ photo: ContactPhoto, _ error: AvatarStoreError, key: AvatarKey, of listed: ListedPhotos) {
+        let place = listed.place(of: photo)
+        self = place.failure(.notImage, error.message, key: key.rawValue, contact: listed.contact)
     }
 
     /// An embedded image that cannot be read.
@@ -181,7 +188,7 @@ extension SyncReport.Failure {
         var key: String?
         if let number = image.number { key = try listed.key(of: number).rawValue }
         let kind = key == nil ? FailureKind.badRecord : .notImage
-        self = image.place.failure(kind, "\(image.reason).", key: key, contact: listed.contact)
+        self = listed.place(of: image).failure(kind, "\(image.reason).", key: key, contact: listed.contact)
     }
 }
 

@@ -141,11 +141,11 @@ final class ConformanceTrial: Sendable {
         throw failed("\(situation): the client threw nothing, expected an OriginError")
     }
 
-    /// Waits until `condition` holds, for at most ten seconds.
+    /// Waits until `condition` holds, for at most 45 seconds.
     func wait(for event: String, until condition: () -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(10)
+        let end = ContinuousClock.now + .seconds(45)
         while !condition() {
-            try expect(ContinuousClock.now < end, "\(event) did not happen within 10 seconds")
+            try expect(ContinuousClock.now < end, "\(event) did not happen within 45 seconds")
             try await Task.sleep(for: .milliseconds(1))
         }
     }

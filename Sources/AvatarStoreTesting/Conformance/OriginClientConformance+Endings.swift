@@ -87,7 +87,7 @@ extension OriginClientConformance {
                         try trial.expect(error.failure, is: .timeout, "the failure of \(path)")
                     }
                     let took = ContinuousClock.now - start
-                    try trial.expect(took < .seconds(5), "the fetch of \(path) took \(took)")
+                    try trial.expect(took < .seconds(30), "the fetch of \(path) took \(took)")
                 }
             }
             try await trial.waitForNoConnection()
@@ -106,7 +106,7 @@ extension OriginClientConformance {
                 let start = ContinuousClock.now
                 try await trial.expectError(.timeout, of: path) { _ = try await trial.get(path) }
                 try trial.expect(
-                    ContinuousClock.now - start < .seconds(15),
+                    ContinuousClock.now - start < .seconds(25),
                     "\(path) took \(ContinuousClock.now - start)"
                 )
             }
@@ -174,12 +174,12 @@ extension Task where Success: Sendable, Failure == any Error {
 
 extension ConformanceTrial {
     /// Cancels tasks that `begin` brings into a state, and requires that they end with a `CancellationError` within 50
-    /// milliseconds. The fastest of five counts, because the machine may be busy.
+    /// milliseconds. The fastest of 20 counts, because the machine may be busy.
     fileprivate func expectPromptEnd(
         _ begin: (ConformanceTrial) async throws -> Task<Void, any Error>
     ) async throws {
         var fastest = Duration.seconds(60)
-        for _ in 0..<5 where fastest > .milliseconds(50) {
+        for _ in 0..<20 where fastest > .milliseconds(50) {
             let task = try await begin(self)
             let start = ContinuousClock.now
             task.cancel()

@@ -320,18 +320,18 @@ struct SyncSummary {
         let refusedCount = report.details.failureGroups.filter { $0.kind == .forbiddenAddress }.reduce(0) {
             $0 + $1.count
         }
-        let count = "\(refusedCount) images, the first: "
         let advice = allowsPrivateNetwork ? "" : " " + AvatarStoreError.privateNetworkAdvice
-        Message.error("\(first.kind): \(refusedCount > 1 ? count : "")\(first.message)\(advice)")
+        let many = "\(first.kind): \(refusedCount) images, the first: \(first.message)"
+        Message.error((refusedCount > 1 ? many : Self.sentence(first)) + advice)
     }
 
     /// The error for one failure: its kind, its contact and its record if they are known, and its message.
     private static func sentence(_ failure: SyncReport.Failure) -> String {
         let contact = failure.contact.map { "contact \($0)" }
-        // Other messages about a record begin with its place.
-        let isRefused = failure.kind == .unsupportedURL
+        // Messages about a record begin with its place.
+        let isOfURL = failure.kind == .unsupportedURL || failure.host != nil
         let place =
-            isRefused
+            isOfURL
             ? failure.line.map { ListPlace(list: failure.list, line: $0, record: failure.record).description } : nil
         let origin = [contact, place].compactMap(\.self).joined(separator: ", ")
         return "\(failure.kind)\(origin.isEmpty ? "" : " (\(origin))"): \(failure.message)"

@@ -2,7 +2,7 @@ import AvatarFoundation
 import Testing
 
 /// The timer that work and tasks share.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DeadlinesTests {
     /// The alarm of the first is replaced by that of an earlier one, and set again for the later ones.
     @Test func allSleepersWake_andNoneBeforeItsTime() async throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import AvatarStore
 
 /// A reader watches a fetch in progress, even one that another reader began, and can change its priority.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct FetchWatchTests {
     private let face = SampleImage.png(seed: 1, byteCount: 20_000)
 

@@ -7,7 +7,7 @@ import Testing
 @testable import AvatarStore
 
 /// The fetches of a table, with and without a task.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FlightTableTests {
     private struct Failure: Error {}
 

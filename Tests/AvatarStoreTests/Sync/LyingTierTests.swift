@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// A shared tier that breaks its promises costs a bounded number of requests, and the images come from their origins.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LyingTierTests {
     /// A tier in memory, whose responses a test may replace. It ignores cancellation.
     private final class MemoryTier: SharedTier {

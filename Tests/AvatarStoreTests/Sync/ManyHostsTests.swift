@@ -6,7 +6,7 @@ import Testing
 /// A sync of images that all have a host of their own.
 @Suite(.timeLimit(.minutes(5)))
 struct ManyHostsTests {
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func aThousandHostsAndMoreGetOneConnectionEach() async throws {
         let count = 1_100
         try await StoreFixture.withStore({

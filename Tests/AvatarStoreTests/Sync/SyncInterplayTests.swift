@@ -29,7 +29,7 @@ struct SyncInterplayTests {
     }
 
     /// A program may close a store without knowing who still uses it.
-    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    @Test(.timeLimit(.minutes(5)), arguments: [true, false])
     func syncOfAStoreThatIsClosedComesToAnEnd(isStored: Bool) async throws {
         try await StoreFixture.withStore { fixture in
             let contacts = (0..<40).map { number in

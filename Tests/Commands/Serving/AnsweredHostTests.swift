@@ -5,7 +5,7 @@ import Testing
 @testable import avatars
 
 /// The hosts that `avatars serve` answers for: a page on the web can make its own name resolve to 127.0.0.1.
-@Suite(.timeLimit(.minutes(2))) struct AnsweredHostTests {
+@Suite(.timeLimit(.minutes(5))) struct AnsweredHostTests {
     @Test func nameOfASiteIsRefusedOnLoopback() async throws {
         try await ServedStore.served { server, _ in
             for host in ["evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example", ""] {

@@ -4,7 +4,7 @@ import ProgramRunning
 import Testing
 
 /// A store that is moved away, replaced or upgraded under the running server.
-@Suite(.timeLimit(.minutes(2))) struct ChangedStoreTests {
+@Suite(.timeLimit(.minutes(5))) struct ChangedStoreTests {
     /// Checks that the server says it is not ready, without naming a path, and is alive.
     private func expectNotReady(_ server: RunningServer) async throws {
         let image = try await ServedStore.wait(for: "/contacts/ada/picture", at: server) { $0.status == 503 }

@@ -4,7 +4,7 @@ import ProgramRunning
 import Testing
 
 /// Requests that no well-meaning client sends, to the running program.
-@Suite(.timeLimit(.minutes(2))) struct HostileRequestTests {
+@Suite(.timeLimit(.minutes(5))) struct HostileRequestTests {
     /// Sends `bytes` on a connection of its own and returns the first response; checks that nothing is leaked.
     private func send(_ bytes: [UInt8], to server: RunningServer) async throws -> HTTPReply {
         let connection = try server.connect()

@@ -3,7 +3,7 @@ import ProgramRunning
 import Testing
 
 /// A thousand connections, and too few descriptors for them.
-@Suite(.timeLimit(.minutes(2))) struct ManyConnectionsTests {
+@Suite(.timeLimit(.minutes(5))) struct ManyConnectionsTests {
     /// Raises the limit on open files of this process, because each connection takes one.
     private static let hasDescriptors: Bool = {
         #if canImport(Glibc)

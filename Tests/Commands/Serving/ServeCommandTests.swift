@@ -4,7 +4,7 @@ import ProgramRunning
 import Testing
 
 /// `avatars serve` as its clients see it.
-@Suite(.timeLimit(.minutes(2))) struct ServeCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct ServeCommandTests {
     @Test func imageIsServed() async throws {
         try await ServedStore.served { server, _ in
             let bytes = imageBytes("/ada.png")

@@ -4,7 +4,7 @@ import ProgramRunning
 import Testing
 
 /// `/changes` as server-sent events.
-@Suite(.timeLimit(.minutes(2))) struct ServeEventTests {
+@Suite(.timeLimit(.minutes(5))) struct ServeEventTests {
     private func stream(_ server: RunningServer, _ fields: String...) async throws -> RawConnection {
         let connection = try server.connect()
         let head = ["GET /changes HTTP/1.1", "Host: localhost", "Accept: text/event-stream"] + fields + ["", ""]

@@ -4,7 +4,7 @@ import ProgramRunning
 import Testing
 
 /// The login of browsers at the running program.
-@Suite(.timeLimit(.minutes(2))) struct ServeLoginTests {
+@Suite(.timeLimit(.minutes(5))) struct ServeLoginTests {
     private static let token = "correct-horse-battery-staple"
 
     private func writeToken(_ token: String, in workplace: Workplace) throws {

@@ -4,7 +4,7 @@ import ProgramRunning
 import Testing
 
 /// What `avatars serve` reads while it runs: its token and its lists.
-@Suite(.timeLimit(.minutes(2))) struct ServeReloadTests {
+@Suite(.timeLimit(.minutes(5))) struct ServeReloadTests {
     private func writeToken(_ token: String, in workplace: Workplace) throws {
         try workplace.write("token", token + "\n")
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: workplace.path("token"))

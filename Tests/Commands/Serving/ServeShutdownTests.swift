@@ -4,7 +4,7 @@ import ProgramRunning
 import Testing
 
 /// The end of `avatars serve` by a signal.
-@Suite(.timeLimit(.minutes(2))) struct ServeShutdownTests {
+@Suite(.timeLimit(.minutes(5))) struct ServeShutdownTests {
     private static let photo = SampleImage.png(seed: 7, byteCount: 6_000_000)
 
     /// Waits for a download under way, and closes connections that wait or get events.

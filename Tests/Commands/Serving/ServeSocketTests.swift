@@ -6,7 +6,7 @@ import ProgramRunning
 import Testing
 
 /// The socket of `avatars serve`: a Unix domain socket, a port, or one that a service manager passes.
-@Suite(.timeLimit(.minutes(2))) struct ServeSocketTests {
+@Suite(.timeLimit(.minutes(5))) struct ServeSocketTests {
     @Test func unixSocketIsServed_andRemovedAtTheEnd() async throws {
         try await ServedStore.with { _, workplace in
             let run = try await RunningServer.with(["--socket", "server.sock"], in: workplace) { server in

@@ -9,7 +9,7 @@ import Testing
 @testable import avatars
 
 /// The limits of the server, made short.
-@Suite(.timeLimit(.minutes(2))) struct ServerLimitTests {
+@Suite(.timeLimit(.minutes(5))) struct ServerLimitTests {
     @Test(arguments: ["", "GET /", "GET / HTTP/1.1\r\nHost: localhost\r\nX: "])
     func headThatDoesNotEndIsGivenUp(head: String) async throws {
         var limits = ServerLimits()

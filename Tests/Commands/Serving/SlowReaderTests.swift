@@ -8,7 +8,7 @@ import Testing
 @testable import avatars
 
 /// Clients that request much and read little.
-@Suite(.timeLimit(.minutes(2))) struct SlowReaderTests {
+@Suite(.timeLimit(.minutes(5))) struct SlowReaderTests {
     @Test func slowReaderIsDropped_andNotBuffered() async throws {
         var limits = ServerLimits()
         limits.sendTime = .milliseconds(200)

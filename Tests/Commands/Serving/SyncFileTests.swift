@@ -6,7 +6,7 @@ import Testing
 @testable import avatars
 
 /// `serve --sync-file`: several syncs, each with options of its own.
-@Suite(.timeLimit(.minutes(2))) struct SyncFileTests {
+@Suite(.timeLimit(.minutes(5))) struct SyncFileTests {
     @Test func eachLineIsASync() throws {
         let text = """
             # The staff.

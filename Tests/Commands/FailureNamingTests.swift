@@ -78,7 +78,14 @@ import Testing
 
             let text = try await workplace.start(arguments + ["--store", "text"]).end()
             let json = try await workplace.start(arguments + ["--json"]).end()
-            let due = try await workplace.run("sync", "--all", "--policy", "reload", "--allow-private-network", "--json")
+            let due = try await workplace.run(
+                "sync",
+                "--all",
+                "--policy",
+                "reload",
+                "--allow-private-network",
+                "--json"
+            )
 
             let lines = try #require(try json.object.objects("failures")).map { failure in
                 "\(failure["contact"] as? String ?? "") \(failure["line"] as? Int ?? 0) \(failure["record"] as? Int ?? 0)"

@@ -142,7 +142,7 @@ import Testing
             let run = try await workplace.start(words).end()
 
             #expect(run.status == status)
-            #expect(run.messages.contains("gone: "))
+            #expect(run.messages.contains("gone (line "))
         }
     }
 

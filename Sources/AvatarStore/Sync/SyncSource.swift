@@ -189,7 +189,8 @@ extension SyncItem {
         guard let url = contact.avatarURL else {
             guard photos.isEmpty else { return photos }
             let candidates = try emailImages(of: contact, sources)
-            return candidates.isEmpty ? [.withoutImage] : [.candidates(candidates, contact: contact.id, place: contact.place)]
+            return candidates.isEmpty
+                ? [.withoutImage] : [.candidates(candidates, contact: contact.id, place: contact.place)]
         }
         let byEmail = asksBehindURLs ? try emailImages(of: contact, sources) : []
         let candidates = byEmail.isEmpty ? contact.candidates : contact.allURLs

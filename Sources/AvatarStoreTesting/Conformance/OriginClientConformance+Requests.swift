@@ -79,7 +79,10 @@ extension OriginClientConformance {
             try await trial.origin.stop()
             let start = ContinuousClock.now
             try await trial.expectError(.unreachable, of: "a refused connection") { _ = try await trial.read(url) }
-            try trial.expect(ContinuousClock.now - start < .seconds(15), "the error took \(ContinuousClock.now - start)")
+            try trial.expect(
+                ContinuousClock.now - start < .seconds(15),
+                "the error took \(ContinuousClock.now - start)"
+            )
         },
         .required("invalidURL", "A URL that is not http or https is an OriginError without a request.") { trial in
             for url in ["file:///etc/passwd", "ftp://127.0.0.1/a.png", "no URL", ""] {

@@ -79,8 +79,10 @@ struct EntryExplanation {
         if let failure = entry.validation.failure { sentences.append(failing(failure)) }
         guard entry.file != nil, let until = entry.validation.freshUntil else { return sentences }
         let judged = policy.assess(ResponseMetadata(stored: entry.validation))
-        if until > now {
+        if entry.validation.isFresh(at: now) {
             sentences.append("It is fresh for another \(Self.span(until.seconds(since: now))) (\(judged.reason)).")
+        } else if until > now {
+            sentences.append("A clock that ran ahead wrote its times, so it counts as stale, and is due for revalidation.")
         } else {
             sentences.append(
                 "It became stale \(Self.span(now.seconds(since: until))) ago (\(judged.reason)), and is due for revalidation."
@@ -130,7 +132,7 @@ struct EntryExplanation {
         let time = entry.validation.checked.map { " at \($0.localText)" } ?? ""
         let cause = entry.failureReason.map { ": \($0)" } ?? ""
         let wait = entry.validation.nextCheck.map { $0.seconds(since: now) } ?? 0
-        let due = wait > 0 ? " in \(Self.span(wait))" : ""
+        let due = wait > 0 && !entry.validation.isDue(at: now) ? " in \(Self.span(wait))" : ""
         return "The last check failed (\(failure), \(times))\(time)\(cause). The next one is due\(due)."
     }
 

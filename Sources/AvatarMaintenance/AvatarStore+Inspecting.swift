@@ -129,6 +129,10 @@ extension AvatarStore {
         var overview = overview.withoutForeignFile
         // The index does not know yet that the file was deleted.
         if entry.file != nil, !isFilePresent, [.fresh, .stale].contains(overview.state) { overview.state = .missing }
+        // A clock that ran ahead wrote its times.
+        if overview.state == .fresh, validation.freshUntil != nil, !validation.isFresh(at: clock.now()) {
+            overview.state = .stale
+        }
         return AvatarDetails(
             overview: overview,
             sources: try index.sources(ofContacts: overview.contacts),

@@ -8,20 +8,6 @@ struct SingleFlightTests {
     private let face = SampleImage.png(seed: 1, byteCount: 1000)
     private let other = SampleImage.png(seed: 2, byteCount: 1000)
 
-    /// Runs `body` with two stores, and a gate of the origin that opens as soon as one waits for the other.
-    private func whileOneWaits(
-        _ configure: (inout AvatarStore.Configuration) -> Void = { _ in },
-        _ body: (StoreFixture, AvatarStore, LoopbackOrigin.Gate) async throws -> Void
-    ) async throws {
-        let gate = LoopbackOrigin.Gate()
-        try await withTwoStores { configuration in
-            configuration.logger = WaitingStoreOpens.logger(gate)
-            configure(&configuration)
-        } _: { fixture, second in
-            try await body(fixture, second, gate)
-        }
-    }
-
     @Test func imageIsFetchedOnce() async throws {
         try await whileOneWaits { fixture, second, gate in
             let url = fixture.serve(face, at: "/a.png")

@@ -22,9 +22,9 @@ struct SyncLeaseTests {
     }
 
     @Test func imageThatAnotherProcessFetchesIsNotFetchedAgain() async throws {
-        try await withTwoStores { fixture, second in
+        try await whileOneWaits { fixture, second, gate in
             serveAll(fixture)
-            fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(500)), for: "/3.png")
+            fixture.origin.setResponse(.image(face).held(by: gate), for: "/3.png")
             async let reading = second.avatar(for: fixture.origin.url("/3.png"))
             try await fixture.origin.waitForRequests()
 
@@ -39,8 +39,8 @@ struct SyncLeaseTests {
     }
 
     @Test func anImageThatFailedInAnotherProcessCountsAsFailed() async throws {
-        try await withTwoStores { fixture, second in
-            fixture.origin.setResponse(.status(500).delayed(by: .milliseconds(500)), for: "/3.png")
+        try await whileOneWaits { fixture, second, gate in
+            fixture.origin.setResponse(.status(500).held(by: gate), for: "/3.png")
             let url = fixture.origin.url("/3.png")
             let reading = Task { try await second.avatar(for: url) }
             try await fixture.origin.waitForRequests()
@@ -93,8 +93,9 @@ struct SyncLeaseTests {
 
     @Test func anImageStoredWhileItsRequestWasQueuedIsNotFetchedAgain() async throws {
         try await withTwoStores { fixture, second in
+            let gate = LoopbackOrigin.Gate()
             serveAll(fixture)
-            fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(500)), for: "/0.png")
+            fixture.origin.setResponse(.image(face).held(by: gate), for: "/0.png")
             var options = SyncOptions()
             options.connections = 1
             let contacts = contacts(fixture, paths)
@@ -102,6 +103,7 @@ struct SyncLeaseTests {
             try await fixture.origin.waitForRequests()
 
             _ = try await second.avatar(for: fixture.origin.url("/4.png"))
+            gate.open()
 
             let report = try await sync.value
             #expect(fixture.origin.requestCount(for: "/4.png") == 1)
@@ -110,8 +112,8 @@ struct SyncLeaseTests {
     }
 
     @Test func imageOfAnotherProcessBecomesADocument() async throws {
-        try await withTwoStores { fixture, second in
-            fixture.origin.setResponse(.image(face).delayed(by: .milliseconds(500)), for: "/0.png")
+        try await whileOneWaits { fixture, second, gate in
+            fixture.origin.setResponse(.image(face).held(by: gate), for: "/0.png")
             async let reading = second.avatar(for: fixture.origin.url("/0.png"))
             try await fixture.origin.waitForRequests()
             var options = SyncOptions()

@@ -16,6 +16,20 @@ func withTwoStores(
     }
 }
 
+/// Runs `body` with two stores, and a gate of the origin that opens as soon as one waits for the other.
+func whileOneWaits(
+    _ configure: (inout AvatarStore.Configuration) -> Void = { _ in },
+    _ body: (StoreFixture, AvatarStore, LoopbackOrigin.Gate) async throws -> Void
+) async throws {
+    let gate = LoopbackOrigin.Gate()
+    try await withTwoStores { configuration in
+        configuration.logger = WaitingStoreOpens.logger(gate)
+        configure(&configuration)
+    } _: { fixture, second in
+        try await body(fixture, second, gate)
+    }
+}
+
 extension FetchOptions {
     /// Options of a caller that waits only a moment, by default a second, for another process.
     static func impatient(_ policy: Policy = .cacheFirst, after timeout: Duration = .seconds(1)) -> FetchOptions {
@@ -26,7 +40,7 @@ extension FetchOptions {
 }
 
 /// Opens a gate of the origin as soon as a store waits for another one to fetch an image.
-struct WaitingStoreOpens: LogHandler {
+private struct WaitingStoreOpens: LogHandler {
     let gate: LoopbackOrigin.Gate
     var metadata: Logger.Metadata = [:]
     var logLevel = Logger.Level.debug

@@ -155,12 +155,12 @@ struct PacedHostTests {
     @Test func timeLimitEndsAWait() async throws {
         try await StoreFixture.withStore { fixture in
             let contacts = people(30, fixture.origin) { _ in Self.waitASecond }
-            let options = SyncOptions(connectionsPerHost: 1, timeLimit: .milliseconds(1500))
+            let options = SyncOptions(connectionsPerHost: 1, timeLimit: .seconds(5))
 
             let report = try await fixture.store.sync(contacts: contacts, options: options)
 
             #expect(report.fetched == 0 && report.wanted == 30)
-            #expect(report.duration < .seconds(10))
+            #expect(report.duration < .seconds(30))
             let next = try await fixture.store.sync(contacts: contacts)
             #expect(next.skippedBy.hostPaused + next.skippedBy.backoff == 30)
         }

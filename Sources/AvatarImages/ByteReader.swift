@@ -190,8 +190,8 @@ struct FourCharacterCode: Hashable, ExpressibleByStringLiteral {
     }
 
     /// A code as it stands in the source. The literal must have four ASCII characters, such as `"jP "`.
-    init(stringLiteral value: String) {
-        rawValue = value.utf8.reduce(0) { $0 << 8 | Int64($1) }
+    init(stringLiteral value: StaticString) {
+        rawValue = value.withUTF8Buffer { $0.reduce(0) { $0 << 8 | Int64($1) } }
     }
 
     /// Whether the first byte is a letter in lower case: the mark of a chunk that PNG decoders may pass over.

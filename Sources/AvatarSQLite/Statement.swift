@@ -129,8 +129,9 @@ package final class Statement {
         guard values.count == parameterCount else {
             throw SQLiteError(.range, "The statement needs \(parameterCount) values, not \(values.count).")
         }
-        for (index, value) in values.enumerated() {
-            let code = value.bind(to: handle, at: Int32(index + 1))
+        // In place, because a copy of a value costs as much as to bind it.
+        for index in values.indices {
+            let code = values[index].bind(to: handle, at: Int32(index + 1))
             guard code == SQLITE_OK else { throw connection.error(code) }
         }
     }

@@ -112,6 +112,11 @@ struct Placing {
 private struct Content: Hashable {
     let sha256: [UInt8]
     let storageClass: StorageClass
+
+    /// Hashes the digest as a whole; an array would hash each byte for itself.
+    func hash(into hasher: inout Hasher) {
+        sha256.withUnsafeBytes { hasher.combine(bytes: $0) }
+    }
 }
 
 /// The place for one staged image. It is a class, because the steps hand it on many times.

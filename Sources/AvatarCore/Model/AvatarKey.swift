@@ -160,9 +160,8 @@ public struct AvatarKey: Hashable, Sendable, CustomStringConvertible {
     /// Whether two keys have the same bytes. Swift compares strings by canonical equivalence, but the index and origins
     /// compare bytes.
     public static func == (left: AvatarKey, right: AvatarKey) -> Bool {
-        var (left, right) = (left.rawValue, right.rawValue)
-        return left.withUTF8 { left in
-            right.withUTF8 { right in
+        left.rawValue.withBytes { left in
+            right.rawValue.withBytes { right in
                 guard left.count == right.count, let first = left.baseAddress, let second = right.baseAddress else {
                     return left.isEmpty && right.isEmpty
                 }
@@ -173,8 +172,15 @@ public struct AvatarKey: Hashable, Sendable, CustomStringConvertible {
 
     /// Hashes the bytes that `==` compares.
     public func hash(into hasher: inout Hasher) {
-        var text = rawValue
-        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        rawValue.withBytes { hasher.combine(bytes: $0) }
+    }
+}
+
+extension String {
+    /// Calls `body` with the bytes of the text. Unlike `withUTF8` it needs no copy of the text in a variable.
+    fileprivate func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        utf8.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }
+            ?? Array(utf8).withUnsafeBytes(body)
     }
 }
 

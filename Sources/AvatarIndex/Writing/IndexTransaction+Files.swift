@@ -24,11 +24,11 @@ extension IndexTransaction {
 
     /// The published file of `storageClass` with this digest; `nil` if it does not exist.
     package func file(withDigest sha256: [UInt8], in storageClass: StorageClass) throws -> FileRecord? {
-        try firstRow(
-            "SELECT \(FileRecord.columns) FROM file WHERE storage_class = ? AND sha256 = ?",
-            [storageClass.code, sha256]
-        ) { FileRecord($0) }
+        try firstRow(Self.fileByDigestSQL, [storageClass.code, sha256]) { FileRecord($0) }
     }
+
+    private static let fileByDigestSQL =
+        "SELECT \(FileRecord.columns) FROM file WHERE storage_class = ? AND sha256 = ?"
 
     /// The published file of `storageClass` with this digest, which an earlier transaction has seen as `seen`.
     ///
@@ -39,7 +39,7 @@ extension IndexTransaction {
         in storageClass: StorageClass,
         seenAs seen: FileRecord?
     ) throws -> FileRecord? {
-        memory.changedDigests.contains(sha256) ? try file(withDigest: sha256, in: storageClass) : seen
+        memory.mayHaveChanged(sha256) ? try file(withDigest: sha256, in: storageClass) : seen
     }
 
     /// The highest row id of a file; 0 without files.
@@ -90,7 +90,7 @@ extension IndexTransaction {
             ]
         )
         totals.addFile(file.storageClass, bytes: file.sizeBytes)
-        memory.changedDigests.insert(sha256)
+        memory.noteChange(of: sha256)
         return lastInsertedRowID
     }
 
@@ -179,7 +179,7 @@ extension IndexTransaction {
             """,
             [list]
         ) { row in
-            memory.changedDigests.insert(row.blob("sha256"))
+            memory.noteChange(of: row.blob("sha256"))
             return PendingFile(row, holder: holder)
         }
         for file in retired { totals.dropFiles(file.storageClass, bytes: file.sizeBytes) }
@@ -231,7 +231,7 @@ extension IndexTransaction {
         }
         for file in deleted {
             totals.dropFiles(file.storageClass, bytes: file.bytes)
-            memory.changedDigests.insert(file.sha256)
+            memory.noteChange(of: file.sha256)
         }
     }
 }

@@ -47,7 +47,7 @@ extension IndexTransaction {
     /// The host `name`, which is added if the index lacks it. It is read once in a transaction.
     private func knownHost(_ name: String) throws -> KnownHost {
         if let known = memory.hosts[name] { return known }
-        let found = try firstRow("SELECT id, next_check_ms, \(HostHealth.columns) FROM host WHERE name = ?", [name]) {
+        let found = try firstRow(Self.hostSQL, [name]) {
             KnownHost(id: $0.integer("id"), health: HostHealth($0), nextCheckMilliseconds: $0.integer("next_check_ms"))
         }
         if let found {
@@ -59,6 +59,8 @@ extension IndexTransaction {
         memory.hosts[name] = added
         return added
     }
+
+    private static let hostSQL = "SELECT id, next_check_ms, \(HostHealth.columns) FROM host WHERE name = ?"
 
     /// Records that an entry of the host `name` is due at `time`. When an entry changes, a trigger does this.
     func lowerDueTime(ofHost name: String, to time: Timestamp) throws {

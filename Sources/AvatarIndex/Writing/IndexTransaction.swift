@@ -51,14 +51,28 @@ final class TransactionMemory {
     var hosts: [String: KnownHost] = [:]
     /// The keys of the entries that were added.
     var insertedEntries: Set<AvatarKey> = []
-    /// The digests of the files that were published or removed.
-    var changedDigests: Set<[UInt8]> = []
+    /// The first bytes of the digests of the files that were published or removed.
+    private var changedDigests: Set<UInt64> = []
     /// The files of renditions that were removed from the index with their originals.
     var retiredRenditions: [PendingFile] = []
     /// The hits that were looked up.
     var hits: [IndexHit] = []
     /// Whether tables that are nearly always empty have rows; `nil`: not known.
     var rareRows: RareRows?
+
+    /// Notes that a file with the digest `sha256` was published or removed.
+    func noteChange(of sha256: [UInt8]) {
+        changedDigests.insert(Self.beginning(of: sha256))
+    }
+
+    /// Whether a file with the digest `sha256` may have been published or removed. Two digests may begin alike.
+    func mayHaveChanged(_ sha256: [UInt8]) -> Bool {
+        changedDigests.contains(Self.beginning(of: sha256))
+    }
+
+    private static func beginning(of sha256: [UInt8]) -> UInt64 {
+        sha256.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
 }
 
 /// One write transaction: everything that is changed together. Valid only inside the closure that it is handed to.

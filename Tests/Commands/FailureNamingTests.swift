@@ -98,6 +98,32 @@ import Testing
         }
     }
 
+    @Test func failuresOfAFolderNameTheCard() async throws {
+        try await withImages { origin in
+            let workplace = try Workplace()
+            origin.setResponse(.status(404), for: "/gone.png")
+            try FileManager.default.createDirectory(atPath: workplace.path("cards"), withIntermediateDirectories: false)
+            let photos = [("ada", origin.url("/gone.png")), ("bob", "ftp://a.example/b.png"), ("eve", ""), ("eve 2", "")]
+            for (name, url) in photos {
+                let photo = url.isEmpty ? "" : "PHOTO;VALUE=uri:\(url)\n"
+                let id = name.prefix(3)
+                let card = "BEGIN:VCARD\nVERSION:4.0\nUID:\(id)\nFN:\(id)\n\(photo)END:VCARD\n"
+                try workplace.write("cards/\(name).vcf", card)
+            }
+
+            let text = try await workplace.run("sync", "cards", "--allow-private-network")
+            let json = try await workplace.run("sync", "cards", "--allow-private-network", "--policy", "reload", "--json")
+
+            let folder = workplace.path("cards")
+            #expect(text.messages.contains("gone (contact ada, \(folder)/ada.vcf): \(origin.url("/gone.png")) "))
+            #expect(text.messages.contains("unsupportedURL (contact bob, \(folder)/bob.vcf): "))
+            #expect(text.messages.contains("\"eve\" (\(folder)/eve 2.vcf, \(folder)/eve.vcf)"), "\(text.messages)")
+            for failure in try #require(try json.object.objects("failures")) {
+                #expect((failure["list"] as? String)?.hasSuffix(".vcf") == true && failure["line"] is NSNull)
+            }
+        }
+    }
+
     @Test func imageOverTheLimitNamesTheSetting() async throws {
         try await withImages { origin in
             let workplace = try Workplace()

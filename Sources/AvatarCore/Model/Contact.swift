@@ -156,14 +156,17 @@ public struct ListPlace: Hashable, Sendable, CustomStringConvertible {
     /// The number of the record in a JSON array, counted from 1, because all records may be in one line; `nil` in other
     /// formats.
     public var record: Int?
+    /// The card of an address book as messages name it, in place of list and line; `nil` for the record of a list.
+    package var card: String?
 
     /// A record that begins in `line` of `list`.
     public init(list: String? = nil, line: Int, record: Int? = nil) {
         (self.list, self.line, self.record) = (list, line, record)
     }
 
-    /// The place for messages: `line 3`, `people.csv line 3`, or `people.json line 1 record 37`.
+    /// The place for messages: `line 3`, `people.csv line 3`, `people.json line 1 record 37`, or the name of a card.
     public var description: String {
+        if let card { return card }
         let place = list.map { "\($0) line \(line)" } ?? "line \(line)"
         return record.map { "\(place) record \($0)" } ?? place
     }

@@ -21,6 +21,7 @@ struct RecordWriter {
                 writer.put(place.list) { $0.put($1) }
                 writer.put(place.line)
                 writer.put(place.record) { $0.put($1) }
+                writer.put(place.card) { $0.put($1) }
             }
         case .unreadable(let line, let reason, let list, let record):
             put(1)
@@ -111,11 +112,13 @@ struct RecordReader {
         var contact = Contact(id: id, name: name, emails: emails, images: try array { try $0.image() })
         contact.lowDataURL = try optional { try $0.text() }
         contact.place = try optional {
-            ListPlace(
+            var place = ListPlace(
                 list: try $0.optional { try $0.text() },
                 line: try $0.number(),
                 record: try $0.optional { try $0.number() }
             )
+            place.card = try $0.optional { try $0.text() }
+            return place
         }
         return .contact(contact)
     }

@@ -77,7 +77,8 @@ struct SourceRecords: RepeatableRecords, Sendable {
                 records.append(.unreadable(line: 1, reason: "\(name): \(fault)", list: source.name))
             }
             for var contact in try source.photos.contacts(of: card.path, in: book.id) ?? decode(card.records) {
-                contact.place = ListPlace(list: source.name, line: contact.place?.line ?? 1)
+                contact.place = ListPlace(list: source.name, line: 1)
+                contact.place?.card = list
                 contact.images = contact.images.map { $0.named(list) }
                 records.append(.contact(contact))
             }

@@ -13,7 +13,7 @@ public struct SyncReport: Sendable {
         public var message: String
         /// The id of the contact with the image; `nil` if it is not known, or the list has bare URLs only.
         public var contact: String?
-        /// The name of the list with the record, if the caller gave one.
+        /// The name of the list with the record, if the caller gave one; in an address book the name of the card.
         public var list: String?
         /// The line of the list in which the record or its photo begins, counted from 1; `nil` if the list does not tell it,
         /// or the sync has no list.

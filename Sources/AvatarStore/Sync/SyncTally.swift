@@ -157,14 +157,19 @@ extension SyncReport.Failure {
     init(_ failure: FetchFailure, _ key: AvatarKey, contact: String?, at place: ListPlace?) {
         let isURL = contact.flatMap(AvatarKey.init(listed:)) == key
         self.init(key: key.rawValue, kind: failure.kind, message: failure.message, contact: isURL ? nil : contact)
-        (list, line, record) = (place?.list, place?.line, place?.record)
+        name(place)
         host = failure.redirectedHost ?? AvatarKey(stored: key.url ?? "").host?.description
     }
 
     /// A listed text that is not a URL.
     init(refused text: String, _ error: AvatarStoreError, contact: String?, at place: ListPlace?) {
         self.init(key: text, kind: .unsupportedURL, message: error.message, contact: contact)
-        (list, line, record) = (place?.list, place?.line, place?.record)
+        name(place)
+    }
+
+    private mutating func name(_ place: ListPlace?) {
+        guard let place else { return }
+        if let card = place.card { list = card } else { (list, line, record) = (place.list, place.line, place.record) }
     }
 
     /// A record that cannot be read. The place is `nil` if the list's reader did not state it.

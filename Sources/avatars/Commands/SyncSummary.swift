@@ -330,9 +330,8 @@ struct SyncSummary {
         let contact = failure.contact.map { "contact \($0)" }
         // Messages about a record begin with its place.
         let isOfURL = failure.kind == .unsupportedURL || failure.host != nil
-        let place =
-            isOfURL
-            ? failure.line.map { ListPlace(list: failure.list, line: $0, record: failure.record).description } : nil
+        let line = failure.line.map { ListPlace(list: failure.list, line: $0, record: failure.record).description }
+        let place = isOfURL ? line ?? failure.list : nil
         let origin = [contact, place].compactMap(\.self).joined(separator: ", ")
         return "\(failure.kind)\(origin.isEmpty ? "" : " (\(origin))"): \(failure.message)"
     }

@@ -82,7 +82,9 @@ struct EntryExplanation {
         if entry.validation.isFresh(at: now) {
             sentences.append("It is fresh for another \(Self.span(until.seconds(since: now))) (\(judged.reason)).")
         } else if until > now {
-            sentences.append("A clock that ran ahead wrote its times, so it counts as stale, and is due for revalidation.")
+            sentences.append(
+                "A clock that ran ahead wrote its times, so it counts as stale, and is due for revalidation."
+            )
         } else {
             sentences.append(
                 "It became stale \(Self.span(now.seconds(since: until))) ago (\(judged.reason)), and is due for revalidation."

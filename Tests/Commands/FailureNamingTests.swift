@@ -103,7 +103,9 @@ import Testing
             let workplace = try Workplace()
             origin.setResponse(.status(404), for: "/gone.png")
             try FileManager.default.createDirectory(atPath: workplace.path("cards"), withIntermediateDirectories: false)
-            let photos = [("ada", origin.url("/gone.png")), ("bob", "ftp://a.example/b.png"), ("eve", ""), ("eve 2", "")]
+            let photos = [
+                ("ada", origin.url("/gone.png")), ("bob", "ftp://a.example/b.png"), ("eve", ""), ("eve 2", ""),
+            ]
             for (name, url) in photos {
                 let photo = url.isEmpty ? "" : "PHOTO;VALUE=uri:\(url)\n"
                 let id = name.prefix(3)
@@ -112,7 +114,14 @@ import Testing
             }
 
             let text = try await workplace.run("sync", "cards", "--allow-private-network")
-            let json = try await workplace.run("sync", "cards", "--allow-private-network", "--policy", "reload", "--json")
+            let json = try await workplace.run(
+                "sync",
+                "cards",
+                "--allow-private-network",
+                "--policy",
+                "reload",
+                "--json"
+            )
 
             let folder = workplace.path("cards")
             #expect(text.messages.contains("gone (contact ada, \(folder)/ada.vcf): \(origin.url("/gone.png")) "))

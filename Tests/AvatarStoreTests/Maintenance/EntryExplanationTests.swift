@@ -26,7 +26,9 @@ struct EntryExplanationTests {
 
     @Test func freshAndStale() async throws {
         try await withStore { fixture in
-            _ = try await fixture.store.avatar(for: fixture.serve(SampleImage.png(seed: 1, byteCount: 500), at: "/a.png"))
+            _ = try await fixture.store.avatar(
+                for: fixture.serve(SampleImage.png(seed: 1, byteCount: 500), at: "/a.png")
+            )
             let fresh = try await explanation(in: fixture)
             #expect(fresh.0 == .fresh && fresh.1.contains("It is fresh for another") && fresh.requests == 0)
 
@@ -39,7 +41,9 @@ struct EntryExplanationTests {
     @Test func timesOfAClockThatRanAheadDoNotCount() async throws {
         try await withStore { fixture in
             fixture.clock.advance(by: .seconds(400 * 86_400))
-            _ = try await fixture.store.avatar(for: fixture.serve(SampleImage.png(seed: 1, byteCount: 500), at: "/a.png"))
+            _ = try await fixture.store.avatar(
+                for: fixture.serve(SampleImage.png(seed: 1, byteCount: 500), at: "/a.png")
+            )
             fixture.clock.advance(by: .seconds(-400 * 86_400))
 
             let stored = try await explanation(in: fixture)

@@ -20,7 +20,8 @@ struct ContactsSyncService {
         if let user = variables["CARDDAV_USER"], let password = variables["CARDDAV_PASSWORD"] {
             books.login = CardDAVServer.Login(user: user, password: password)
         }
-        var configuration = AvatarStore.Configuration(directory: directory, logger: log)
+        var configuration = AvatarStore.Configuration(directory: directory)
+        configuration.logger = log
         // Images at private addresses, for a trial on one machine.
         configuration.http.allowsPrivateNetworks = variables["ALLOW_PRIVATE_NETWORK"] == "1"
         books.addLogin(to: &configuration.http)

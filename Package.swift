@@ -333,6 +333,15 @@ let package = Package(
             path: "Tests/PageExamples",
             packageAccess: false
         ),
+        // The example service, so that it is compiled with each change. `scripts/example` links and tests it.
+        .target(
+            name: "ContactsSyncService",
+            dependencies: [
+                "AvatarAddressBooks", "AvatarStoreHTTP", "AvatarStoreService", hummingbird, logging, serviceLifecycle,
+            ],
+            path: "Examples/ContactsSyncService/Sources/ContactsSyncService",
+            packageAccess: false
+        ),
         // The built program observed from outside: its system calls, a full disk, a power loss.
         .testTarget(name: "DurabilityTests", dependencies: testing.and(["avatars"]), path: "Tests/Durability"),
         // The operations of the fault campaign, shared by its worker processes and its tests.
@@ -363,8 +372,8 @@ let package = Package(
     ]
 )
 
-// The tests need all optional code.
-if !isDevelopment { package.targets.removeAll { $0.isTest } }
+// The tests and the example need all optional code.
+if !isDevelopment { package.targets.removeAll { $0.isTest || $0.path?.hasPrefix("Examples/") == true } }
 
 let swiftSettings: [SwiftSetting] =
     [.swiftLanguageMode(.v6)]

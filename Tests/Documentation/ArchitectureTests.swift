@@ -4,10 +4,10 @@ import Testing
 /// The image of the modules agrees with the package's manifest and with the imports.
 @Suite(.timeLimit(.minutes(5)))
 struct ArchitectureTests {
-    /// The targets of the program and the library, without test targets.
+    /// The targets of the program and the library, without those of tests and examples.
     private static var targets: [Manifest.Target] {
         get async throws {
-            try await Manifest.loaded.targets.filter { $0.type != "test" && !$0.path.hasPrefix("Tests/") }
+            try await Manifest.loaded.targets.filter { $0.path.hasPrefix("Sources/") }
         }
     }
 
